@@ -1,0 +1,7 @@
+"""The recording: the only room that knows the file format."""
+
+from console.journal.header import SCHEMA, Header, RecordingError, new_header
+from console.journal.reader import Recording
+from console.journal.recorder import Recorder
+
+__all__ = ["SCHEMA", "Header", "Recorder", "Recording", "RecordingError", "new_header"]

@@ -1,0 +1,41 @@
+"""What is true now, folded from facts. Mutated only inside `reduce`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from console.state.host import Hardware
+from console.state.link import Link
+from console.values import CleanText
+
+
+@dataclass
+class HostState:
+    """Everything known of one box, one field a slice. `revisions` counts the facts that touched a slice, so
+    that a screen repaints only what changed."""
+
+    name: str
+    link: Link = field(default_factory=Link)
+    hardware: Hardware = field(default_factory=Hardware)
+    revisions: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class SessionState:
+    """What is true of the console itself."""
+
+    recorder_failure: CleanText = CleanText("")
+    notes: list[tuple[float, CleanText]] = field(default_factory=list)
+    unknown_kinds: Counter[str] = field(default_factory=Counter)
+    unknown_fields: int = 0
+
+
+@dataclass
+class State:
+    """All boxes by name, and the session. `seq` and `t` are those of the last fact."""
+
+    hosts: dict[str, HostState] = field(default_factory=dict)
+    session: SessionState = field(default_factory=SessionState)
+    seq: int = 0
+    t: float = 0.0

@@ -1,0 +1,36 @@
+"""Facts of the console itself folded into the session's own state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from console.events import Event
+from console.events import link as facts
+
+if TYPE_CHECKING:
+    from console.state.model import State
+
+
+def _note(state: State, event: facts.NoteWritten, t: float) -> None:
+    state.session.notes.append((t, event.text))
+
+
+def _recorder(state: State, event: facts.RecorderFailed, _t: float) -> None:
+    state.session.recorder_failure = event.reason
+
+
+def _unknown(state: State, event: facts.UnknownEvent, _t: float) -> None:
+    state.session.unknown_kinds[event.kind] += 1
+
+
+def _intent(_state: State, _event: facts.IntentIssued, _t: float) -> None:
+    """A wish is kept for the audit alone: state follows from facts."""
+
+
+REDUCERS: dict[type[Event], Callable[[State, Any, float], None]] = {
+    facts.NoteWritten: _note,
+    facts.RecorderFailed: _recorder,
+    facts.UnknownEvent: _unknown,
+    facts.IntentIssued: _intent,
+}

@@ -1,0 +1,33 @@
+"""What a number or a remote string is. Imports nothing of ours."""
+
+from console.values.text import CleanText, clean, clean_lines, clean_tree
+from console.values.units import (
+    format_bytes,
+    format_duration,
+    format_gb,
+    format_gib,
+    format_percent,
+    format_rate,
+    format_ratio,
+)
+from console.values.unknown import Unknown, UnknownValueError, dump_json, first_unknown, known, to_json
+
+__all__ = [
+    "CleanText",
+    "Unknown",
+    "UnknownValueError",
+    "clean",
+    "clean_lines",
+    "clean_tree",
+    "dump_json",
+    "first_unknown",
+    "format_bytes",
+    "format_duration",
+    "format_gb",
+    "format_gib",
+    "format_percent",
+    "format_rate",
+    "format_ratio",
+    "known",
+    "to_json",
+]
