@@ -60,6 +60,12 @@ class GpuProcesses(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     processes: tuple[GpuProcess, ...] | Unknown
 
 
+class GpusExpected(HostEvent, frozen=True, gc=False, kw_only=True):
+    """The highest GPU count that the laptop remembers of this box."""
+
+    count: int
+
+
 class GpusIdentified(HostEvent, frozen=True, gc=False, kw_only=True):
     """The GPUs that NVML lists; Unknown says why they cannot be listed at all."""
 
@@ -139,6 +145,7 @@ class ProbeFailed(HostEvent, frozen=True, gc=False, kw_only=True):
 
 
 EVENTS = (
+    GpusExpected,
     GpusIdentified,
     GpusSampled,
     GpuProcessesSampled,

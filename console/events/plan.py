@@ -10,9 +10,7 @@ from console.events.base import HostEvent
 from console.values import CleanText, Unknown
 
 Verdict = Literal["pass", "warn", "block", "unknown"]
-GateName = Literal[
-    "access", "remote_code", "disk", "memory", "arguments", "drafter", "ports", "gpus", "host"
-]
+GateName = Literal["access", "remote_code", "disk", "memory", "arguments", "drafter", "ports", "gpus", "host"]
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import gzip
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from console.events import Stamped
 from console.journal import codec
@@ -33,10 +33,9 @@ class Recording:
         self.header: Header = self._read_header()
 
     def _open(self) -> IO[bytes]:
-        file = self.path.open("rb")
-        if file.peek(2)[:2] == _GZIP:
-            return gzip.GzipFile(fileobj=file)  # closing it is enough: the reader holds no other handle
-        return file
+        with self.path.open("rb") as file:
+            zipped = file.read(2) == _GZIP
+        return cast(IO[bytes], gzip.open(self.path, "rb")) if zipped else self.path.open("rb")
 
     def _read_header(self) -> Header:
         name = self.path.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -59,12 +60,9 @@ class Recorder:
 
     def _give_up(self, error: OSError) -> None:
         file, self._file = self._file, None
-        if file is not None:
-            try:
-                os.close(os.dup(file.fileno()))
-                file.detach().close()  # type: ignore[attr-defined]
-            except OSError:
-                pass
+        with contextlib.suppress(OSError):  # what is still buffered cannot be written either
+            if file is not None:
+                file.close()
         self._failed(_sentence(self.path, error))
 
 

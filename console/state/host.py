@@ -35,6 +35,7 @@ class Hardware:
 
     gpus: dict[str, Gpu] | Unknown = _NOT_YET
     gpus_t: float | Unknown = _NOT_YET
+    gpus_expected: int | Unknown = Unknown("first visit to this box")
     driver_version: CleanText | Unknown = _NOT_YET
     cuda_version: CleanText | Unknown = _NOT_YET
     disks: tuple[facts.Disk, ...] | Unknown = _NOT_YET
@@ -43,6 +44,10 @@ class Hardware:
     machine: facts.MachineSampled | None = None
     stuck: dict[str, float] = field(default_factory=dict)
     failed: dict[str, CleanText] = field(default_factory=dict)
+
+
+def _expected(host: HostState, event: facts.GpusExpected, _t: float) -> None:
+    host.hardware.gpus_expected = event.count
 
 
 def _identified(host: HostState, event: facts.GpusIdentified, t: float) -> None:
@@ -117,6 +122,7 @@ def _failed(host: HostState, event: facts.ProbeFailed, _t: float) -> None:
 
 
 REDUCERS: HostReducers = {
+    facts.GpusExpected: _expected,
     facts.GpusIdentified: _identified,
     facts.GpusSampled: _sampled,
     facts.GpuProcessesSampled: _processes,

@@ -1,0 +1,1 @@
+"""The session: live or replayed, two implementations of one protocol. It lives outside the Textual app."""

@@ -1,0 +1,1 @@
+"""Pure: state becomes rows, sentences and JSON. Panes and headless reports share them."""

@@ -1,0 +1,73 @@
+"""The NEXT line: the one fact that blocks most, and the key that resolves it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from console.events.link import HostKeyAsked, HostKeyChanged
+from console.state import HostState
+from console.values import format_duration, format_gb, known
+from console.views.status import gpu_state
+
+
+class Next(NamedTuple):
+    """A sentence, how bad it is, and the key that leads on (empty when there is none)."""
+
+    level: str  # ok | warn | fail | busy
+    sentence: str
+    key: str = ""
+
+
+def next_step(host: HostState | None, now: float) -> Next:
+    """The most blocking fact of a box."""
+    if host is None:
+        return Next("busy", "choose a host", "enter")
+    return _link(host, now) or _gpus(host) or _disks(host) or _probes(host) or Next("ok", "nothing blocks")
+
+
+def _link(host: HostState, now: float) -> Next | None:
+    link = host.link
+    if isinstance(link.host_key, HostKeyChanged):
+        key = link.host_key
+        return Next("fail", f"HOST KEY CHANGED for {key.target}: {key.file}:{key.line}", "enter")
+    if isinstance(link.host_key, HostKeyAsked):
+        return Next("warn", f"unknown host key of {link.host_key.target}: compare the fingerprint", "enter")
+    if link.state == "blocked":
+        return Next("fail", link.sentence, "r")
+    if link.state == "lost":
+        return Next("fail", f"link lost: {link.sentence}", "r")
+    if link.state == "stale":
+        age = format_duration(now - link.heard_t) if known(link.heard_t) else "unknown"
+        return Next("warn", f"no sign of life for {age}")
+    if link.state == "connecting":
+        return Next("busy", link.sentence or f"connecting to {host.name}")
+    return None
+
+
+def _gpus(host: HostState) -> Next | None:
+    gpus = host.hardware.gpus
+    if not known(gpus):
+        return Next("warn", f"GPUs unknown: {gpus.reason}") if known(host.hardware.gpus_t) else None
+    for gpu in gpus.values():
+        state, reason = gpu_state(gpu)
+        if state != "ok":
+            return Next("fail", f"GPU {gpu.identity.index} {state}: {reason}")
+    expected = host.hardware.gpus_expected
+    if known(expected) and len(gpus) < expected:
+        return Next("fail", f"{len(gpus)} of {expected} GPUs: {expected - len(gpus)} missing since an earlier visit")
+    return None
+
+
+def _disks(host: HostState) -> Next | None:
+    disks = host.hardware.disks
+    for disk in disks if known(disks) else ():
+        if disk.state != "ok":
+            free = f", {format_gb(disk.available_bytes)} left" if known(disk.available_bytes) else ""
+            return Next("warn", f"disk {disk.mount} {disk.state.replace('_', ' ')}{free}")
+    return None
+
+
+def _probes(host: HostState) -> Next | None:
+    for probe, stuck_s in host.hardware.stuck.items():
+        return Next("warn", f"probe {probe} stuck {format_duration(stuck_s)}")
+    return None

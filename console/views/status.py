@@ -1,0 +1,81 @@
+"""`gpudeck.status/1`: everything true of one box, as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from console.events.host import Disk, GpuGauges, GpuProcess
+from console.state import HostState
+from console.state.host import Gpu
+from console.values import Unknown, known
+
+SCHEMA = "gpudeck.status/1"
+_NO_GAUGES = Unknown("not sampled yet")
+
+
+def status(host: HostState, now: float) -> dict[str, Any]:
+    """The status object without `schema` and `ts`; `now` is seconds since the session started."""
+    link, hardware = host.link, host.hardware
+    gpus = hardware.gpus
+    return {
+        "host": host.name,
+        "link": {
+            "state": link.state,
+            "age_s": round(max(0.0, now - link.heard_t), 3) if known(link.heard_t) else link.heard_t,
+            "rtt_s": link.rtt_s,
+            "via": list(link.via),
+            "sentence": link.sentence,
+        },
+        "machine": _machine(host),
+        "gpus_expected": host.hardware.gpus_expected,
+        "gpus": [_gpu(gpu) for gpu in gpus.values()] if known(gpus) else gpus,
+        "disks": [_disk(disk) for disk in hardware.disks] if known(hardware.disks) else hardware.disks,
+    }
+
+
+def _machine(host: HostState) -> dict[str, Any]:
+    identity, sample = host.hardware.identity, host.hardware.machine
+    record: dict[str, Any] = {
+        "driver_version": host.hardware.driver_version,
+        "cuda_version": host.hardware.cuda_version,
+    }
+    for part in (identity, sample):
+        if part is not None:
+            record |= {name: getattr(part, name) for name in part.__struct_fields__ if name != "host"}
+    return record
+
+
+def gpu_state(gpu: Gpu) -> tuple[str, str]:
+    """The state word of a GPU and the reason for it."""
+    if gpu.missing_since_t is not None:
+        return "missing", "the driver no longer lists it"
+    return (gpu.gauges.state, gpu.gauges.state_reason) if gpu.gauges else ("ok", "not sampled yet")
+
+
+def _gpu(gpu: Gpu) -> dict[str, Any]:
+    identity, gauges = gpu.identity, gpu.gauges
+    state, reason = gpu_state(gpu)
+    live = gauges if state != "missing" else None
+    return {
+        "index": identity.index,
+        "uuid": identity.uuid,
+        "pci_bus_id": identity.pci_bus_id,
+        "name": identity.name,
+        "state": state,
+        "state_reason": reason,
+        "memory_total_bytes": identity.memory_total_bytes,
+        **{name: getattr(live, name) if live else _NO_GAUGES for name in _GAUGES},
+        "power_limit_w": identity.power_limit_w,
+        "processes": [_process(one) for one in gpu.processes] if known(gpu.processes) else gpu.processes,
+    }
+
+
+_GAUGES = tuple(name for name in GpuGauges.__struct_fields__ if name not in ("uuid", "state", "state_reason"))
+
+
+def _process(process: GpuProcess) -> dict[str, Any]:
+    return {name: getattr(process, name) for name in process.__struct_fields__}
+
+
+def _disk(disk: Disk) -> dict[str, Any]:
+    return {name: getattr(disk, name) for name in disk.__struct_fields__}

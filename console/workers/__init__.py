@@ -1,0 +1,1 @@
+"""Workers turn the answers of a box into facts."""
