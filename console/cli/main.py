@@ -1,0 +1,111 @@
+"""The entry: finds the command, and turns every end into an exit code and one sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+from console import __version__
+
+if TYPE_CHECKING:
+    import click
+
+    from console.cli.flags import Flags
+
+# Command -> module of console.cli that holds it as `command`, and its one-line help. Nothing is imported
+# before it is called.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "open": ("open", "Open the console (also `gpudeck [HOST ...]`)."),
+    "demo": ("demo", "A demo box on this machine; the real path otherwise."),
+    "replay": ("replay", "Replay a recording (also `gpudeck --replay FILE`)."),
+    "status": ("status", "Everything true of a box."),
+    "config": ("config", "Where configuration lies, what it says, its schema."),
+    "completion": ("completion", "Print the completion script of a shell."),
+}
+
+
+def main() -> NoReturn:
+    """Run the command line of this process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and give its exit code."""
+    if list(arguments) in (["--version"], ["-V"]):
+        print(f"gpudeck {__version__}")  # noqa: T201 - before anything is imported: this must be fast
+        return 0
+    import click
+
+    from console.cli import flags as global_flags
+    from console.cli import stop
+
+    taken, rest = global_flags.split(arguments)
+    flags = global_flags.Flags(json_output="--json" in taken)
+    try:
+        flags = global_flags.parse(taken)
+        return _call(flags, rest)
+    except stop.StopError as error:
+        return _fail(flags, error.exit_code, error.sentence)
+    except click.ClickException as error:
+        return _fail(flags, stop.USAGE, _one_sentence(error))
+    except KeyboardInterrupt:
+        return _fail(flags, stop.INTERRUPTED, "Interrupted.")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit flushes into nothing
+        return stop.DONE
+
+
+def _call(flags: Flags, rest: list[str]) -> int:
+    import click
+
+    name, arguments = _route(rest, escaped=bool(flags.hosts))
+    if name == "help":
+        from console.cli.help import overview
+
+        click.echo(overview(COMMANDS))
+        return 0
+    module, _ = COMMANDS[name]
+    command: click.Command = import_module(f"console.cli.{module}").command
+    result = command.main(arguments, prog_name=f"gpudeck {name}", standalone_mode=False, obj=flags)
+    return result if isinstance(result, int) else 0
+
+
+def _route(rest: list[str], *, escaped: bool) -> tuple[str, list[str]]:
+    """Which command the words mean: a first word that is a command is the command."""
+    if not escaped and rest[:1] in (["--help"], ["-h"], ["help"]):
+        return "help", []
+    if any(word == "--replay" or word.startswith("--replay=") for word in rest):
+        return "replay", rest
+    for position, word in enumerate(rest):
+        if word == "--":
+            break
+        if not word.startswith("-"):
+            if word in COMMANDS and not escaped:
+                return word, rest[:position] + rest[position + 1 :]
+            break
+    return "open", rest
+
+
+def nearest_command(word: str) -> str | None:
+    """The command that a mistyped word may have meant."""
+    return next(iter(get_close_matches(word, COMMANDS, n=1, cutoff=0.5)), None)
+
+
+def _one_sentence(error: click.ClickException) -> str:
+    return " ".join(error.format_message().split())
+
+
+def _fail(flags: Flags, exit_code: int, sentence: str) -> int:
+    import click
+
+    from console.values import dump_json
+
+    if flags.json_output:
+        click.echo(dump_json({"schema": "gpudeck.error/1", "exit": exit_code, "sentence": sentence}))
+    else:
+        click.echo(f"gpudeck: {sentence}", err=True)
+    return exit_code
