@@ -1,0 +1,322 @@
+"""The agent as the laptop sees it: requests, streams and samples over one pipe."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
+
+from console.remote.bundle import STAGE0, bundle, frame
+from console.remote.errors import AgentEnded, AgentError, LinkLost, ProtocolError, RemoteError
+from console.remote.frames import Frame, decode, encode
+from console.remote.pipe import FrameTooLong, Lines, Pipe
+from console.values import CleanText, clean, clean_tree
+
+MAX_SAMPLES = 256
+PING_EVERY_S = 5.0
+PING_LIMIT_S = 20.0
+_CHUNK = 96 * 1024  # base64 of it, with its envelope, stays below the frame cap
+
+
+class Stream:
+    """The parts of one streaming request: iterate it, then read `result`, the final reply.
+
+    Leaving it early with `aclose` (or `async with`) cancels the request on the box.
+    """
+
+    def __init__(self, agent: Agent, op: str, args: dict[str, Any]) -> None:
+        self._agent, self._op, self._args = agent, op, args
+        self._parts: deque[dict[str, Any]] = deque()
+        self._chunks: list[str] = []
+        self._news = asyncio.Event()
+        self._final: dict[str, Any] | RemoteError | None = None
+        self.id: int | None = None
+        self.result: dict[str, Any] | None = None
+
+    async def start(self) -> Stream:
+        """Sends the request, once; iterating does it, too."""
+        if self.id is None:
+            self.id = await self._agent._send_request(self, self._op, self._args)
+        return self
+
+    def receive(self, answer: Frame | RemoteError) -> None:
+        """Called by the agent's reader with each answer, and with the error when the link dies."""
+        if isinstance(answer, RemoteError):
+            self._final = answer
+        elif answer.k == "part":
+            if answer.d.keys() == {"chunk"}:
+                self._chunks.append(str(answer.d["chunk"]))
+            else:
+                self._parts.append(answer.d)
+        else:
+            self._final = self._finished(answer)
+        self._news.set()
+
+    def _finished(self, answer: Frame) -> dict[str, Any] | RemoteError:
+        """The final answer; one that was too long for a frame came in chunks of its JSON text."""
+        data: Any = answer.d
+        if data.keys() == {"chunks"}:
+            try:
+                data = json.loads("".join(self._chunks))
+            except ValueError:
+                return AgentError("io", "the agent's answer came in chunks that do not fit together")
+        if answer.k == "error":
+            return AgentError(clean(str(data.get("error", "io"))), clean(str(data.get("message", ""))))
+        return data if isinstance(data, dict) else AgentError("io", "the agent's answer is no object")
+
+    async def feed(self, data: bytes, *, eof: bool = False) -> None:
+        """Bytes for the standard input of an `exec` that was started with `feed=True`."""
+        for start in range(0, max(len(data), 1), _CHUNK):
+            last = start + _CHUNK >= len(data)
+            piece = base64.b64encode(data[start : start + _CHUNK]).decode()
+            await self._agent.request("stdin", target=self.id, data=piece, eof=eof and last)
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> dict[str, Any]:
+        await self.start()
+        while not self._parts and self._final is None:
+            self._news.clear()
+            await self._news.wait()
+        if self._parts:
+            return self._parts.popleft()
+        if isinstance(self._final, RemoteError):
+            raise self._final
+        self.result = self._final
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Cancels the request if it still runs."""
+        if self.id is not None and self._final is None:
+            self._agent._forget(self.id)
+            self._final = AgentError("cancelled", "")
+            self._agent._cancel_on_box(self.id)
+
+    async def __aenter__(self) -> Stream:
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class Agent:
+    """A running agent. Made by `Connection.open_agent` or `open_local_agent`.
+
+    `hello`: the box's own words, cleaned. `noise`: what login scripts printed before it. `rtt_s`: the last
+    answered ping. `malformed`: lines that were no frames. `dropped`: samples thrown away because nobody read them.
+    """
+
+    def __init__(self, pipe: Pipe, lines: Lines, hello: Frame, noise: tuple[CleanText, ...]) -> None:
+        self._pipe, self._lines = pipe, lines
+        self.hello: dict[str, Any] = clean_tree(hello.d)
+        self.hello_wall_s = hello.t
+        self.noise = noise
+        self.rtt_s: float | None = None
+        self.malformed = 0
+        self.dropped = 0
+        self.heard_at = time.monotonic()
+        self._samples: deque[Frame] = deque()
+        self._news = asyncio.Event()
+        self._waiting: dict[int, Stream] = {}
+        self._last_id = 0
+        self._closing = False
+        self._end: RemoteError | None = None
+        self._errors_tail = b""
+        self._tasks = [self._spawn(self._read()), self._spawn(self._read_errors()), self._spawn(self._ping())]
+        self._background: set[asyncio.Task[None]] = set()
+
+    @staticmethod
+    def _spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.create_task(work)
+
+    @property
+    def silence_s(self) -> float:
+        """Seconds since the last frame of any kind; the agent beats once a second."""
+        return time.monotonic() - self.heard_at
+
+    @property
+    def end(self) -> RemoteError | None:
+        """Why the agent is gone, or None while it lives."""
+        return self._end
+
+    @property
+    def errors_tail(self) -> CleanText:
+        """The last line that the agent printed on standard error."""
+        lines = self._errors_tail.decode("utf-8", "backslashreplace").strip().splitlines()
+        return clean(lines[-1] if lines else "")
+
+    async def request(self, op: str, **args: Any) -> dict[str, Any]:
+        """One request, one reply. `AgentError` when the agent refuses it, `LinkLost` when nobody knows."""
+        async with Stream(self, op, args) as stream:
+            async for _ in stream:
+                pass
+            assert stream.result is not None
+            return stream.result
+
+    def stream(self, op: str, **args: Any) -> Stream:
+        """One request with many answers."""
+        return Stream(self, op, args)
+
+    async def frames(self) -> AsyncIterator[Frame]:
+        """Samples and heartbeats, cleaned, for one reader; raises the reason when the agent goes, ends after `close`.
+
+        Each answered ping comes as a frame of kind `pong` with d = {"rtt_s"}, made on this side.
+        """
+        while True:
+            while self._samples:
+                yield self._samples.popleft()
+            if self._end is not None:
+                if self._closing:
+                    return
+                raise self._end
+            self._news.clear()
+            await self._news.wait()
+
+    async def run_program(
+        self, python: str, package: str, request: dict[str, Any], timeout_s: float | None = None
+    ) -> dict[str, Any]:
+        """Runs a bundle under an interpreter of the box; the program prints one JSON object, its answer.
+
+        AgentError `failed` with the program's last words when it does not, `timeout` when it was too slow.
+        """
+        argv = [python, "-I", "-u", "-c", STAGE0]
+        output, errors = bytearray(), bytearray()
+        program = frame(bundle(package, request))
+        async with self.stream("exec", argv=argv, timeout_s=timeout_s, feed=True) as stream:
+            await stream.feed(program, eof=True)
+            async for part in stream:
+                (output if part["fd"] == 1 else errors).extend(base64.b64decode(part["data"]))
+        ending = stream.result or {}
+        if ending.get("timed_out"):
+            raise AgentError("timeout", f"{package} did not answer within {timeout_s:g} s")
+        with contextlib.suppress(ValueError):
+            answer = json.loads(bytes(output).strip().rpartition(b"\n")[2])
+            if isinstance(answer, dict):
+                return answer
+        last = bytes(errors).decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
+        raise AgentError("failed", clean(last) or f"{package} gave no answer, exit code {ending.get('exit_code')}")
+
+    async def close(self) -> None:
+        """Ends the agent; what it runs on the box for us ends with it."""
+        self._closing = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._background, return_exceptions=True)
+        self._finish(LinkLost("The agent was closed."))
+        await self._pipe.close()
+
+    async def _send_request(self, stream: Stream, op: str, args: dict[str, Any]) -> int:
+        if self._end is not None:
+            raise self._end
+        self._last_id += 1
+        request_id = self._last_id
+        line = encode(request_id, op, args)
+        self._waiting[request_id] = stream
+        await self._pipe.write(line)
+        return request_id
+
+    def _forget(self, request_id: int) -> None:
+        self._waiting.pop(request_id, None)
+
+    def _cancel_on_box(self, request_id: int) -> None:
+        """Tells the box without making the caller wait: it may be going down itself."""
+        if self._end is not None or self._closing:
+            return
+
+        async def tell() -> None:
+            with contextlib.suppress(RemoteError):
+                await self.request("cancel", target=request_id)
+
+        task = self._spawn(tell())
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    async def _read(self) -> None:
+        try:
+            while chunk := await self._pipe.read():
+                self.take(self._lines.feed(chunk))
+            if self._lines.rest:
+                self.malformed += 1
+            self._finish(await self._why_ended())
+        except FrameTooLong:
+            self._finish(ProtocolError("The agent sent a line longer than a frame may be; it is dropped."))
+        except RemoteError as error:
+            self._finish(error)
+
+    async def _why_ended(self) -> RemoteError:
+        try:
+            ending = await asyncio.wait_for(self._pipe.ended(), 5)
+        except (RemoteError, TimeoutError):
+            return LinkLost("The connection was lost.")
+        if ending.exit_code is None and ending.signal is None:
+            return LinkLost("The connection was lost.")
+        await asyncio.wait(self._tasks[1:2], timeout=1)  # its last words
+        how = f"by signal {ending.signal}" if ending.signal else f"with exit code {ending.exit_code}"
+        words = f": {self.errors_tail}" if self._errors_tail and not ending.signal else ""
+        return AgentEnded(f"The agent on the box ended {how}{words}.")
+
+    async def _read_errors(self) -> None:
+        with contextlib.suppress(RemoteError):
+            while chunk := await self._pipe.read_errors():
+                self._errors_tail = (self._errors_tail + chunk)[-2048:]
+
+    def take(self, lines: list[bytes]) -> None:
+        """Hands complete lines to whom they concern."""
+        for line in lines:
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        answer = decode(line)
+        if answer is None:
+            self.malformed += 1
+            return
+        self.heard_at = time.monotonic()
+        if answer.id is not None:
+            stream = self._waiting.get(answer.id)
+            if stream is not None:
+                if answer.k != "part":
+                    self._forget(answer.id)
+                stream.receive(answer)
+        else:
+            self._offer(
+                Frame(1, answer.n, clean(answer.k), answer.t, answer.m, clean_tree(answer.d), None, answer.dropped)
+            )
+
+    def _offer(self, sample: Frame) -> None:
+        if len(self._samples) >= MAX_SAMPLES:
+            self._samples.popleft()
+            self.dropped += 1
+        self._samples.append(sample)
+        self._news.set()
+
+    def _finish(self, reason: RemoteError) -> None:
+        if self._end is not None:
+            return
+        self._end = reason
+        waiting, self._waiting = self._waiting, {}
+        for stream in waiting.values():
+            stream.receive(reason)
+        self._news.set()
+
+    async def _ping(self) -> None:
+        """Proves both directions and re-arms the agent's idle alarm; keepalives are answered by sshd alone."""
+        while True:
+            started = time.monotonic()
+            try:
+                async with asyncio.timeout(PING_LIMIT_S):
+                    await self.request("ping")
+            except TimeoutError:
+                self._finish(LinkLost(f"The agent has not answered for {PING_LIMIT_S:.0f} s."))
+                return
+            except RemoteError:
+                return
+            now = time.monotonic()
+            self.rtt_s = now - started
+            self._offer(Frame(1, 0, "pong", time.time(), now, {"rtt_s": self.rtt_s}))
+            await asyncio.sleep(PING_EVERY_S)
