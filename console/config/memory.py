@@ -1,4 +1,4 @@
-"""What the console remembers about boxes, in `$XDG_STATE_HOME/gpudeck/hosts.json`. It is a cache of facts, no configuration."""
+"""What the console remembers about boxes: a cache of facts in `$XDG_STATE_HOME/gpudeck/hosts.json`, no configuration."""
 
 from __future__ import annotations
 
