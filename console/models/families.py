@@ -1,0 +1,67 @@
+"""The model families whose weights and KV cache this console can count.
+
+A family says what `config.json` does not: extra parameters that its code always has. A model type that is not
+listed is unknown: no formula is stretched over an architecture it was not checked against.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from console.models.config import ModelConfig
+from console.values import Unknown, known
+
+Attention = Literal["gqa", "mla"]
+
+
+class Family(msgspec.Struct, frozen=True, kw_only=True):
+    """What one model type's code adds. `counted` is False where only the KV formula was checked."""
+
+    attention: Attention = "gqa"
+    qk_norm: bool = False
+    qkv_bias: bool = False
+    all_bias: bool = False
+    sinks: bool = False
+    router_bias: bool = False
+    expert_bias: bool = False
+    sliding: bool = False
+    recurrent: bool = False
+    counted: bool = True
+
+
+_PLAIN = Family()
+_DEEPSEEK = Family(attention="mla", router_bias=True)
+
+FAMILIES: dict[str, Family] = {
+    "llama": _PLAIN,
+    "mistral": _PLAIN,
+    "mixtral": _PLAIN,
+    "qwen2": Family(qkv_bias=True),
+    "qwen2_moe": Family(qkv_bias=True, counted=False),
+    "qwen3": Family(qk_norm=True),
+    "qwen3_moe": Family(qk_norm=True),
+    "gpt_oss": Family(qkv_bias=True, all_bias=True, sinks=True, router_bias=True, expert_bias=True, sliding=True),
+    "deepseek_v2": Family(attention="mla"),
+    "deepseek_v3": _DEEPSEEK,
+    "kimi_k2": _DEEPSEEK,
+    "deepseek_v32": Family(attention="mla", router_bias=True, counted=False),
+    "glm4_moe": Family(qkv_bias=True, qk_norm=True, router_bias=True, counted=False),
+    "mimo_v2_flash": Family(sliding=True, counted=False),
+    "qwen3_next": Family(qk_norm=True, recurrent=True, counted=False),
+    "qwen3_5_text": Family(qk_norm=True, recurrent=True, counted=False),
+    "qwen3_5_moe_text": Family(qk_norm=True, recurrent=True, counted=False),
+    "qwen3_vl_text": Family(qk_norm=True),
+    "qwen3_vl_moe_text": Family(qk_norm=True),
+}
+
+
+def family(config: ModelConfig) -> Family | Unknown:
+    """The family of the text model, or that there is no formula for it."""
+    kind = config.model_type
+    if not known(kind):
+        return kind
+    if kind not in FAMILIES:
+        return Unknown(f"no checked formula for the model type {kind}")
+    return FAMILIES[kind]

@@ -1,0 +1,131 @@
+"""The numbers of a model's attention, each either in `config.json` or derived by the rule SGLang itself uses."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from console.models.config import ModelConfig
+from console.models.families import family
+from console.values import Unknown, known
+
+
+class Geometry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the KV cache is made of. `full` + `sliding` + `recurrent` = all layers; only the first two hold KV.
+
+    GQA: heads and widths per layer. MLA: `latent` elements per layer, replicated on every tensor-parallel rank.
+    """
+
+    kind: Literal["gqa", "mla", "swa"]
+    full: int
+    sliding: int = 0
+    recurrent: int = 0
+    heads: int = 0
+    kv_heads: int = 0
+    head_dim: int = 0
+    v_head_dim: int = 0
+    swa_kv_heads: int = 0
+    swa_head_dim: int = 0
+    swa_v_head_dim: int = 0
+    latent: int = 0
+    rope: int = 0
+    index_head_dim: int = 0
+    derived: tuple[str, ...] = ()
+
+    @property
+    def layers(self) -> int:
+        return self.full + self.sliding + self.recurrent
+
+
+def geometry(config: ModelConfig) -> Geometry | Unknown:
+    """The attention of a model; Unknown when a number that the formula needs is not in the file."""
+    kind = family(config)
+    layers = config.count("num_hidden_layers", "n_layer", "num_layers")
+    if not known(kind):
+        return kind
+    if not known(layers):
+        return layers
+    split = _layer_split(config, layers, sliding=kind.sliding, recurrent=kind.recurrent)
+    if not known(split):
+        return split
+    return _mla(config, split) if kind.attention == "mla" else _gqa(config, split)
+
+
+def _layer_split(config: ModelConfig, layers: int, *, sliding: bool, recurrent: bool) -> tuple[int, int, int] | Unknown:
+    """(full attention, sliding window, recurrent) layers."""
+    full, swa = config.count("full_attention_layers"), config.count("swa_layers")
+    if known(full) and known(swa):
+        return full, swa, 0
+    types = config.layer_types
+    if known(types):
+        if len(types) != layers:
+            return Unknown(f"layer_types names {len(types)} layers, num_hidden_layers {layers}")
+        slides = sum("sliding" in name for name in types)
+        recurs = sum("linear" in name or "mamba" in name or "recurrent" in name for name in types)
+        return layers - slides - recurs, slides if sliding else 0, recurs
+    if recurrent or sliding:
+        return Unknown(f"{types.reason}: which layers hold a KV cache is not said")
+    return layers, 0, 0
+
+
+def _mla(config: ModelConfig, split: tuple[int, int, int]) -> Geometry | Unknown:
+    latent, rope = config.count("kv_lora_rank"), config.count("qk_rope_head_dim")
+    heads = config.count("num_attention_heads")
+    if not known(latent):
+        return latent
+    if not known(rope):
+        return rope
+    if not known(heads):
+        return heads
+    index = config.count("index_head_dim")
+    return Geometry(
+        kind="mla",
+        full=sum(split),
+        heads=heads,
+        latent=latent,
+        rope=rope,
+        index_head_dim=index if known(index) else 0,
+    )
+
+
+def _gqa(config: ModelConfig, split: tuple[int, int, int]) -> Geometry | Unknown:
+    derived: list[str] = []
+    heads = config.count("num_attention_heads")
+    if not known(heads):
+        return heads
+    kv_heads = config.count("num_key_value_heads")
+    if not known(kv_heads):
+        kv_heads = heads
+        derived.append("num_key_value_heads absent: as many as num_attention_heads")
+    head_dim = config.count("head_dim")
+    if not known(head_dim):
+        hidden = config.count("hidden_size")
+        if not known(hidden):
+            return hidden
+        if heads == 0:
+            return Unknown("num_attention_heads is 0 and head_dim absent")
+        head_dim = hidden // heads
+        derived.append("head_dim absent: hidden_size / num_attention_heads")
+    v_head_dim = config.count("v_head_dim")
+    full, sliding, recurrent = split
+
+    def own(name: str, default: int) -> int:
+        value = config.count(name)
+        return value if known(value) else default
+
+    width = v_head_dim if known(v_head_dim) else head_dim
+    return Geometry(
+        kind="swa" if sliding else "gqa",
+        full=full,
+        sliding=sliding,
+        recurrent=recurrent,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=head_dim,
+        v_head_dim=width,
+        swa_kv_heads=own("swa_num_key_value_heads", kv_heads),
+        swa_head_dim=own("swa_head_dim", head_dim),
+        swa_v_head_dim=own("swa_v_head_dim", width),
+        derived=tuple(derived),
+    )
