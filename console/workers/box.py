@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from console.events import Event
 
 if TYPE_CHECKING:
-    from console.config.hosts import HostConfig
+    from console.config.records import HostConfig
     from console.remote.agent import Agent
 
 

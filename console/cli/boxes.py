@@ -1,0 +1,117 @@
+"""From the words of a command line to a live session."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from console.cli.flags import Flags
+from console.cli.stop import CONNECTION, INTERRUPTED, TIMED_OUT, USAGE, StopError
+from console.config import Config, ConfigError, HostConfig, load_config
+from console.config.aliases import ssh_aliases
+from console.session.live import LiveSession
+from console.state import State
+
+T = TypeVar("T")
+
+DEMO, LOCAL = "demo", "local"
+
+
+def configuration(flags: Flags) -> Config:
+    """Settings and hosts, with the flags on top."""
+    given = {
+        "read_only": flags.read_only or None,
+        "ascii": flags.ascii or None,
+        "color": False if flags.no_color else None,
+        "record": False if flags.no_record else None,
+        "timeout_s": flags.timeout,
+        "ssh_config": str(flags.ssh_config) if flags.ssh_config else None,
+    }
+    try:
+        return load_config(cwd=Path.cwd(), env=os.environ, config_file=flags.config, flags=given)
+    except ConfigError as error:
+        raise StopError(USAGE, f"{error}.") from error
+
+
+def host_named(config: Config, name: str) -> HostConfig:
+    """The box of a name; a single word that names nothing is a usage error with the nearest name."""
+    if name in config.hosts or name in (DEMO, LOCAL) or any(mark in name for mark in "@.:"):
+        return config.host(name)
+    ssh_config = Path(config.settings.ssh_config) if config.settings.ssh_config else None
+    aliases = ssh_aliases(ssh_config)
+    if name not in aliases and not _changed_by_ssh(name, ssh_config):
+        from console.cli.main import COMMANDS
+
+        near = get_close_matches(name, [*COMMANDS, *config.hosts, *aliases], n=1, cutoff=0.5)
+        hint = f"; did you mean {near[0]!r}?" if near else "; `gpudeck --help` lists the commands"
+        raise StopError(USAGE, f"{name!r} is no command, no SSH alias and no configured host{hint}")
+    return config.host(name)
+
+
+def _changed_by_ssh(name: str, ssh_config: Path | None) -> bool:
+    from console.remote.ssh_config import hostname_of
+
+    return hostname_of(name, ssh_config) not in (None, name)
+
+
+@contextlib.asynccontextmanager
+async def live(
+    flags: Flags, hosts: Sequence[HostConfig], config: Config, record: Path | None
+) -> AsyncIterator[LiveSession]:
+    """A session with these boxes, its links starting."""
+    from console.session.opening import Boxes
+
+    async with Boxes(config, expect_fingerprint=flags.expect_fingerprint) as boxes:
+        read_only = config.settings.read_only or all(host.read_only for host in hosts)
+        prepared = [await boxes.prepare(host) for host in hosts]
+        demo = [host.name for host in hosts] == [DEMO]
+        try:
+            session = LiveSession(prepared, boxes.open, boxes.nvml, record=record, read_only=read_only, demo=demo)
+        except FileExistsError as error:
+            raise StopError(USAGE, f"{record} exists already; --record never writes over a file.") from error
+        except OSError as error:
+            raise StopError(USAGE, f"{record} cannot be recorded to: {error.strerror}.") from error
+        async with session:
+            yield session
+
+
+@contextlib.asynccontextmanager
+async def connected(flags: Flags, name: str) -> AsyncIterator[LiveSession]:
+    """A one-shot command's session with one box whose link is up; recorded only with `--record`."""
+    config = configuration(flags)
+    host = host_named(config, name)
+    async with live(flags, [host], config, flags.record) as session:
+        await reach(session, name, config.settings.timeout_s)
+        yield session
+
+
+async def reach(session: LiveSession, name: str, timeout_s: float | None) -> None:
+    """Wait until the link is up; a link that fails ends the command with the link's own sentence."""
+
+    def decided(state: State) -> bool:
+        link = state.hosts[name].link
+        return link.state == "up" or (link.state in ("lost", "blocked") and link.sentence != "")
+
+    if not await session.wait(decided, timeout_s):
+        raise StopError(TIMED_OUT, f"{name} did not answer within {timeout_s:g} s.")
+    link = session.state.hosts[name].link
+    if link.state != "up":
+        raise StopError(link.exit_code or CONNECTION, link.sentence)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's coroutine; ctrl+c becomes exit 130 after its cleanup."""
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt as error:
+        raise StopError(INTERRUPTED, "Interrupted.") from error
+
+
+def every_slice(session: LiveSession, name: str, *slices: str) -> Callable[[State], bool]:
+    """A condition: each of these slices of the box has heard a fact."""
+    return lambda state: all(state.hosts[name].revisions[part] for part in slices)

@@ -1,0 +1,62 @@
+"""`gpudeck status HOST`: everything true of a box, once or as a stream."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import click
+
+from console.cli.boxes import connected, run
+from console.cli.flags import Flags
+from console.cli.output import emit
+from console.cli.stop import CONNECTION, StopError
+from console.session.live import LiveSession
+from console.state import State
+from console.values import known
+from console.views.status import SCHEMA, status
+from console.views.text import status_lines
+
+# A probe that hangs must not hang the command: what is not there by then is null with its reason.
+FIRST_SAMPLES_S = 5.0
+
+
+@click.command("status")
+@click.argument("host")
+@click.option("--watch", is_flag=True, help="Print again every second until ctrl+c.")
+@click.pass_obj
+def command(flags: Flags, host: str, watch: bool) -> None:
+    """Everything true of a box. Exit 0 also when a GPU is lost: that is an answer."""
+    run(_status(flags, host, watch))
+
+
+async def _status(flags: Flags, host: str, watch: bool) -> None:
+    async with connected(flags, host) as session:
+        await session.wait(lambda state: _complete(state, host), FIRST_SAMPLES_S)
+        _print(session, host, flags, stream=watch)
+        while watch:
+            seen = session.state.seq
+            await asyncio.sleep(1.0)
+            if session.state.seq == seen and session.state.hosts[host].link.state == "blocked":
+                raise StopError(CONNECTION, session.state.hosts[host].link.sentence)
+            _print(session, host, flags, stream=True)
+
+
+def _complete(state: State, host: str) -> bool:
+    """GPUs, disks, the machine and a ping have answered once."""
+    hardware, link = state.hosts[host].hardware, state.hosts[host].link
+    gpus = hardware.gpus
+    listed = known(hardware.gpus_t) and (not known(gpus) or all(gpu.gauges for gpu in gpus.values()))
+    owners = not known(gpus) or all(known(gpu.processes) for gpu in gpus.values())
+    return bool(listed and owners and known(hardware.disks_t) and hardware.machine and known(link.rtt_s))
+
+
+def _print(session: LiveSession, name: str, flags: Flags, *, stream: bool) -> None:
+    state = session.state
+    host = state.hosts[name]
+    if flags.json_output:
+        head = {"schema": SCHEMA, "ts": session.header.at(state.t), "demo": session.demo}
+        emit(head | status(host, state.t), stream=stream)
+    else:
+        click.echo("\n".join([*status_lines(host, state.t)]))
+    sys.stdout.flush()

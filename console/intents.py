@@ -1,0 +1,116 @@
+"""Every wish of the user in one table. Key bindings, footer, help, palette and the CLI twin come from it.
+
+Lower case looks, upper case changes the box; `N` (a note in the record alone) and `space` are the exceptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from console.state import HostState
+
+
+class Situation(NamedTuple):
+    """What a guard may look at."""
+
+    host: HostState | None
+    hosts: int
+    read_only: bool
+    replayed: bool
+
+
+Guard = Callable[[Situation], str]
+
+
+class Intent(NamedTuple):
+    """One wish. `guard` gives the sentence why it is refused now, or nothing.
+
+    `command` is the same wish at the command line, with `{host}` for the box; `changes` says that it changes the
+    box; `live` that it needs one (a replay has none); `footer` that the footer shows it.
+    """
+
+    id: str
+    keys: tuple[str, ...]
+    title: str
+    help: str
+    command: str = ""
+    changes: bool = False
+    live: bool = False
+    footer: bool = False
+    guard: Guard = lambda _: ""
+
+
+def _needs_host(situation: Situation) -> str:
+    return "" if situation.host else "No box is open: press 0 and choose one."
+
+
+def _needs_several(situation: Situation) -> str:
+    return "" if situation.hosts > 1 else "Only one box is open: start with `gpudeck A B`."
+
+
+def _needs_link(situation: Situation) -> str:
+    if situation.host is None:
+        return _needs_host(situation)
+    return "" if situation.host.link.state == "up" else f"The link is {situation.host.link.state}."
+
+
+INTENTS: tuple[Intent, ...] = (
+    Intent("help", ("question_mark", "f1"), "Help", "Every key and what it does here", footer=True),
+    Intent("palette", ("colon", "ctrl+p"), "Palette", "Find any action by its name", footer=True),
+    Intent("back", ("escape",), "Back", "One step back; never quits"),
+    Intent("quit", ("q",), "Quit", "Close the console; work on the box goes on", footer=True),
+    Intent("screen_hosts", ("0",), "Hosts", "Choose a box", command="gpudeck"),
+    Intent("screen_overview", ("1",), "Overview", "Everything at a glance", command="gpudeck {host}", guard=_needs_host),
+    Intent(
+        "screen_host",
+        ("2",),
+        "Host",
+        "GPUs, disks and the machine in full",
+        command="gpudeck status {host}",
+        guard=_needs_host,
+    ),
+    Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
+    Intent(
+        "check_again", ("r",), "Check again", "Reconnect now, or read everything again", live=True, footer=True,
+        guard=_needs_host,
+    ),
+    Intent("copy", ("y",), "Copy", "Copy the status of the box", command="gpudeck status {host}", guard=_needs_host),
+    Intent("previous_box", ("left_square_bracket",), "Previous box", "Show the box before", guard=_needs_several),
+    Intent("next_box", ("right_square_bracket",), "Next box", "Show the box after", guard=_needs_several),
+    Intent("note", ("N",), "Note", "Write a note into the recording", live=True),
+    Intent(
+        "shell",
+        ("exclamation_mark",),
+        "Shell",
+        "Hand the terminal to ssh, and come back",
+        command="gpudeck shell {host}",
+        live=True,
+        guard=_needs_link,
+    ),
+)  # fmt: skip
+
+BY_ID = {intent.id: intent for intent in INTENTS}
+
+
+def available(situation: Situation) -> tuple[Intent, ...]:
+    """The intents of this session: read-only mode takes away what changes the box, a replay what needs one."""
+    return tuple(
+        intent
+        for intent in INTENTS
+        if not (intent.changes and situation.read_only) and not (intent.live and situation.replayed)
+    )
+
+
+def refusal(intent: Intent, situation: Situation) -> str:
+    """Why the wish cannot be granted now, in a sentence; empty when it can."""
+    if intent.live and situation.replayed:
+        return "This is a replay: nothing can be changed or asked."
+    if intent.changes and situation.read_only:
+        return "The session is read-only."
+    return intent.guard(situation)
+
+
+def twin(intent: Intent, host: str) -> str:
+    """The command line that does the same."""
+    return intent.command.format(host=host)

@@ -1,0 +1,209 @@
+"""Keeps the link to one box: connect, watch, reconnect. Everything it meets is told as a fact."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import time
+import zlib
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from console.config import memory
+from console.config.records import HostConfig
+from console.events import Event
+from console.events.host import GpusExpected, GpusIdentified
+from console.events.link import (
+    FramesDropped,
+    HeartbeatHeard,
+    HostKeyAsked,
+    HostKeyChanged,
+    LinkChanged,
+    NoiseHeard,
+    PingAnswered,
+)
+from console.remote import errors
+from console.remote.agent import Agent
+from console.remote.backoff import Backoff
+from console.values import CleanText, clean, known
+from console.workers.box import Box
+from console.workers.samples import fact_of, machine_of
+
+WATCH_S = 0.5
+STALE_S = 3.0
+
+
+class Link(Protocol):
+    """An open way to a box: SSH, or this machine itself."""
+
+    @property
+    def via(self) -> tuple[str, ...]: ...
+
+    async def open_agent(self) -> Agent: ...
+
+    async def close(self) -> None: ...
+
+
+Opener = Callable[[HostConfig], Awaitable[Link]]
+
+
+class LinkWorker:
+    """One box. `box` is set while the link is up; `again` makes the next attempt start now."""
+
+    def __init__(self, host: HostConfig, publish: Callable[[Event], None], opener: Opener, nvml: bytes) -> None:
+        """`nvml` is the source of the module that the agent asks for GPUs."""
+        self.host = host
+        self.box: Box | None = None
+        self._publish = publish
+        self._opener = opener
+        self._nvml = nvml
+        self._again = asyncio.Event()
+
+    def again(self) -> None:
+        """Try again now, whatever the wait."""
+        self._again.set()
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        backoff = Backoff()
+        while True:
+            self._changed("connecting")
+            try:
+                link = await self._opener(self.host)
+            except errors.RemoteError as error:
+                await self._failed(error, backoff)
+                continue
+            try:
+                await self._serve(link, backoff)
+            except errors.RemoteError as error:
+                await self._failed(error, backoff)
+            finally:
+                self.box = None
+                await link.close()
+
+    async def _serve(self, link: Link, backoff: Backoff) -> None:
+        """Agents on one connection: one that dies is started again on it, once in a while."""
+        while True:
+            agent = await link.open_agent()
+            opened = time.monotonic()
+            try:
+                await self._work(link, agent, backoff)
+            except errors.AgentEnded as ended:
+                if time.monotonic() - opened < STALE_S:
+                    raise
+                self._changed("lost", sentence=str(ended), exit_code=ended.exit_code)
+            finally:
+                self.box = None
+                await agent.close()
+
+    async def _work(self, link: Link, agent: Agent, backoff: Backoff) -> None:
+        self._greet(link, agent)
+        self.box = Box(self.host.name, agent, self._publish, self.host)
+        backoff.reset()
+        watching = asyncio.create_task(self._watch(agent))
+        shipping = asyncio.create_task(_ship_nvml(agent, self._nvml))
+        try:
+            async for frame in agent.frames():
+                self._take(frame.k, frame.d, agent)
+        finally:
+            for task in (watching, shipping):
+                task.cancel()
+            await asyncio.gather(watching, shipping, return_exceptions=True)
+
+    def _greet(self, link: Link, agent: Agent) -> None:
+        name = self.host.name
+        self._changed("up", via=tuple(clean(hop) for hop in link.via))
+        if agent.noise:
+            self._publish(NoiseHeard(host=name, lines=agent.noise))
+        if machine := machine_of(name, agent.hello):
+            self._publish(machine)
+        expected = memory.read_memory().get(name)
+        if expected and expected.gpus_expected is not None:
+            self._publish(GpusExpected(host=name, count=expected.gpus_expected))
+        self._publish(HeartbeatHeard(host=name, skew_s=round(agent.hello_wall_s - time.time(), 3)))
+
+    def _take(self, kind: str, data: dict[str, object], agent: Agent) -> None:
+        fact = fact_of(self.host.name, kind, data)
+        if fact is None:
+            agent.malformed += 1
+            return
+        self._publish(fact)
+        if isinstance(fact, GpusIdentified) and known(fact.gpus):
+            with contextlib.suppress(OSError):  # what cannot be remembered is only missed next time
+                memory.remember(self.host.name, gpus=len(fact.gpus))
+
+    async def _watch(self, agent: Agent) -> None:
+        """Signs of life, answered pings and lost frames, told when they change."""
+        name, skew_s = self.host.name, round(agent.hello_wall_s - time.time(), 3)
+        heard, rtt_s, lost, stale = agent.heard_at, agent.rtt_s, (0, 0), False
+        while True:
+            await asyncio.sleep(WATCH_S)
+            if agent.heard_at - heard >= 1.0:
+                heard = agent.heard_at
+                self._publish(HeartbeatHeard(host=name, skew_s=skew_s))
+            if agent.rtt_s != rtt_s and agent.rtt_s is not None:
+                rtt_s = agent.rtt_s
+                self._publish(PingAnswered(host=name, rtt_s=round(rtt_s, 4)))
+            if (agent.dropped, agent.malformed) != lost:
+                dropped, malformed = agent.dropped - lost[0], agent.malformed - lost[1]
+                lost = (agent.dropped, agent.malformed)
+                self._publish(FramesDropped(host=name, dropped=dropped, malformed=malformed))
+            if (agent.silence_s >= STALE_S) != stale:
+                stale = not stale
+                self._changed("stale" if stale else "up")
+
+    async def _failed(self, error: errors.RemoteError, backoff: Backoff) -> None:
+        """Tell it, then wait: for the next attempt, or for the user when another attempt cannot help."""
+        self._tell_host_key(error)
+        self._again.clear()
+        retry_s = backoff.next() if error.retryable else None
+        state = "lost" if error.retryable else "blocked"
+        self._changed(state, sentence=str(error), exit_code=error.exit_code, retry_s=retry_s)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._again.wait(), retry_s)
+
+    def _tell_host_key(self, error: errors.RemoteError) -> None:
+        if isinstance(error, errors.HostKeyUnknown):
+            target = clean(f"{error.host}:{error.port}")
+            algorithm, fingerprint = clean(error.algorithm), clean(error.fingerprint)
+            asked = HostKeyAsked(host=self.host.name, target=target, algorithm=algorithm, fingerprint=fingerprint)
+            self._publish(asked)
+        elif isinstance(error, errors.HostKeyChanged):
+            self._publish(
+                HostKeyChanged(
+                    host=self.host.name,
+                    target=clean(f"{error.host}:{error.port}"),
+                    known_fingerprint=clean(error.known),
+                    shown_fingerprint=clean(error.presented),
+                    file=clean(error.file),
+                    line=error.line,
+                )
+            )
+
+    def _changed(
+        self,
+        state: str,
+        *,
+        sentence: str = "",
+        via: tuple[CleanText, ...] = (),
+        retry_s: float | None = None,
+        exit_code: int = 0,
+    ) -> None:
+        self._publish(
+            LinkChanged(
+                host=self.host.name,
+                state=state,  # type: ignore[arg-type]
+                sentence=clean(sentence),
+                via=via,
+                retry_s=retry_s,
+                exit_code=exit_code,
+            )
+        )
+
+
+async def _ship_nvml(agent: Agent, source: bytes) -> None:
+    """Send the NVML module; an agent that cannot load it says so in its own samples."""
+    packed = base64.b64encode(zlib.compress(source, 6)).decode()
+    with contextlib.suppress(errors.AgentError):
+        await agent.request("nvml", source=packed, module="pynvml")
