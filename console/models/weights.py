@@ -46,9 +46,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total_bytes(self) -> float:
-        return (
-            self.embed + self.head + self.vision + sum(row.attention + row.mlp + row.replicated for row in self.layers)
-        )
+        return self.embed + self.head + self.vision + sum(row.total for row in self.layers)
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
