@@ -1,0 +1,152 @@
+"""From pieces to spans of an exact width: pure, the same for every widget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from widgets.cells import Align, Bar, Cell, Line, Piece, Span, Spark, State, cut_spans, fit, spans_width, width_of
+from widgets.gauges import bar_spans, spark_spans
+from widgets.glyphs import Glyphs
+
+FREE_BAR_WIDTH = 12
+
+
+class Column(NamedTuple):
+    """A table column. `width` is its least width in cells, `flex` its share of what is left over.
+
+    `priority` 0 always stays; the highest is dropped first when the table is narrow.
+    """
+
+    title: str
+    width: int
+    flex: int = 0
+    align: Align = "left"
+    priority: int = 0
+
+
+class Placed(NamedTuple):
+    """A column that is shown: its place in the list, and its width in cells."""
+
+    at: int
+    width: int
+
+
+def place_columns(columns: Sequence[Column], width: int, gap: int = 1) -> list[Placed]:
+    """The columns that fit into `width` cells, in order, with what is left over shared out by `flex`."""
+    kept = list(range(len(columns)))
+    while len(kept) > 1 and _least(columns, kept, gap) > width:
+        droppable = [index for index in kept if columns[index].priority > 0]
+        if not droppable:
+            break
+        kept.remove(max(droppable, key=lambda index: (columns[index].priority, index)))
+    spare = max(0, width - _least(columns, kept, gap))
+    shares = _shares([columns[index].flex for index in kept], spare)
+    placed: list[Placed] = []
+    left = width
+    for index, share in zip(kept, shares, strict=True):
+        size = min(columns[index].width + share, left)
+        if size <= 0:
+            break
+        placed.append(Placed(index, size))
+        left -= size + gap
+    return placed
+
+
+def _least(columns: Sequence[Column], kept: Sequence[int], gap: int) -> int:
+    return sum(columns[index].width for index in kept) + gap * (len(kept) - 1)
+
+
+def _shares(flexes: Sequence[int], spare: int) -> list[int]:
+    """Whole cells by weight; the rounding goes to the last flexible column."""
+    total = sum(flexes)
+    if not total:
+        return [0] * len(flexes)
+    shares = [spare * flex // total for flex in flexes]
+    last = max(index for index, flex in enumerate(flexes) if flex)
+    shares[last] += spare - sum(shares)
+    return shares
+
+
+def piece_spans(piece: Piece, glyphs: Glyphs, width: int = 0) -> list[Span]:
+    """A piece at its natural width; a bar or a sparkline takes `width`, or else its own."""
+    if isinstance(piece, Cell):
+        return [Span(glyphs.text(piece.text), piece.ink)]
+    if isinstance(piece, State):
+        word = glyphs.text(piece.word)
+        return [Span(f"{glyphs.of(piece.kind)} {word}" if word else glyphs.of(piece.kind), piece.kind)]
+    size = piece.width or width or FREE_BAR_WIDTH
+    return bar_spans(piece, size, glyphs) if isinstance(piece, Bar) else spark_spans(piece, size, glyphs)
+
+
+def cell_spans(piece: Piece, width: int, align: Align, glyphs: Glyphs) -> list[Span]:
+    """A piece in exactly `width` cells."""
+    if isinstance(piece, Bar | Spark):
+        piece = piece._replace(width=0)
+    spans = piece_spans(piece, glyphs, width)
+    if len(spans) == 1:
+        return [Span(fit(spans[0].text, width, align, glyphs.ellipsis), spans[0].ink)]
+    return spans
+
+
+def row_spans(
+    cells: Sequence[Piece], columns: Sequence[Column], placed: Sequence[Placed], glyphs: Glyphs
+) -> list[Span]:
+    """A table row: its cells in their columns, one cell apart. A missing cell is blank."""
+    spans: list[Span] = []
+    for index, width in placed:
+        if spans:
+            spans.append(Span(" "))
+        piece = cells[index] if index < len(cells) else Cell("")
+        spans += cell_spans(piece, width, columns[index].align, glyphs)
+    return spans
+
+
+def line_spans(line: Line, width: int, glyphs: Glyphs) -> list[Span]:
+    """A free line in exactly `width` cells; the right part stays, the left part is cut with the ellipsis."""
+    right = cut_spans(_flat(line.right, glyphs), width, glyphs.ellipsis)
+    room = width - spans_width(right) - bool(right)
+    left = cut_spans(_flat(line.left, glyphs), room, glyphs.ellipsis)
+    gap = width - spans_width(left) - spans_width(right)
+    return [*left, Span(" " * gap), *right] if gap > 0 else [*left, *right]
+
+
+def _flat(pieces: Sequence[Piece], glyphs: Glyphs) -> list[Span]:
+    return [span for piece in pieces for span in piece_spans(piece, glyphs)]
+
+
+def wrap_line(line: Line, width: int, glyphs: Glyphs) -> list[Line]:
+    """The line broken at spaces into lines of at most `width` cells, later ones indented by `line.indent`.
+
+    A word longer than a line is left to the cut.
+    """
+    spans = _flat(line.left, glyphs)
+    if width <= line.indent + 1 or spans_width(spans) + spans_width(_flat(line.right, glyphs)) < width:
+        return [line]
+    lines: list[list[Piece]] = [[]]
+    used = 0
+    room = width - (spans_width(_flat(line.right, glyphs)) + 1 if line.right else 0)
+    for word, ink in _words(spans):
+        size = width_of(word.rstrip())
+        if used + size > room and used > (line.indent if len(lines) > 1 else 0):
+            lines.append([Cell(" " * line.indent)])
+            used, room = line.indent, width
+            word = word.lstrip()
+        lines[-1].append(Cell(word, ink))
+        used += width_of(word)
+    return [Line(tuple(pieces), line.right if index == 0 else ()) for index, pieces in enumerate(lines)]
+
+
+def _words(spans: Sequence[Span]) -> list[tuple[str, str]]:
+    """The words with the spaces that follow them."""
+    words: list[tuple[str, str]] = []
+    for text, ink in spans:
+        start = 0
+        while start < len(text):
+            space = text.find(" ", start)
+            end = len(text) if space < 0 else space
+            while end < len(text) and text[end] == " ":
+                end += 1
+            words.append((text[start:end], ink))
+            start = end
+    return words

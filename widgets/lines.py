@@ -1,0 +1,66 @@
+"""Free lines: facts, sentences, forms. The base of the header, the NEXT line, gate lists and phase bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.events import Resize
+from textual.geometry import Size
+from textual.strip import Strip
+
+from widgets.cells import Line
+from widgets.layout import line_spans, wrap_line
+from widgets.painted import Painted
+
+
+class Lines(Painted):
+    """Paints lines; `wrap=True` breaks long ones at spaces, else they are cut with the ellipsis."""
+
+    DEFAULT_CSS = "Lines { height: auto; }"
+    can_focus = False
+
+    def __init__(self, *, wrap: bool = False, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.wrap = wrap
+        self._given: tuple[Line, ...] = ()
+        self._shown: list[Line] = []
+
+    def set_lines(self, lines: Sequence[Line]) -> None:
+        """Show these lines; only those that changed are painted."""
+        given = tuple(lines)
+        if given != self._given:
+            self._given = given
+            self.reflow()
+
+    def lines_for(self, width: int) -> list[Line]:
+        """The lines as they are shown in `width` cells."""
+        if not self.wrap or width <= 0:
+            return list(self._given)
+        return [part for line in self._given for part in wrap_line(line, width, self.glyphs)]
+
+    def reflow(self) -> None:
+        """Lay the lines out again, for other contents or another width."""
+        if not self.is_attached:
+            return
+        old, self._shown = self._shown, self.lines_for(self.scrollable_content_region.width)
+        self.set_line_count(len(self._shown))
+        self.refresh_changed(old, self._shown)
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.reflow()
+
+    def on_resize(self, _: Resize) -> None:
+        self.reflow()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Height for `height: auto`: as many lines as `width` cells need."""
+        return max(1, len(self.lines_for(width)))
+
+    def render_line(self, y: int) -> Strip:
+        """One painted line."""
+        index = y + self.scroll_offset.y
+        width = self.size.width
+        if index >= len(self._shown):
+            return Strip.blank(width, self.ink(""))
+        return self.strip(line_spans(self._shown[index], width, self.glyphs), width)

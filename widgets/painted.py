@@ -1,0 +1,96 @@
+"""The base of all painted widgets: line API, inks resolved from `console.tcss`, only changed lines refreshed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from weakref import WeakKeyDictionary
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.app import App
+from textual.dom import DOMNode
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.theme import Theme
+
+from widgets.cells import Span
+from widgets.glyphs import ASCII, ASCII_CLASS, UNICODE, Glyphs
+
+_INKS: WeakKeyDictionary[App[object], dict[str, Style]] = WeakKeyDictionary()
+
+
+def ink_style(app: App[object], ink: str) -> Style:
+    """The look of an ink (`ok`, or several: `dim strong`) in the current theme: rules `.ink--<name>`.
+
+    Resolved once a theme and app through a virtual node. Component classes would say the same, but Textual
+    resolves all of them again for every widget at every change of focus.
+    """
+    styles = _INKS.setdefault(app, {})
+    style = styles.get(ink)
+    if style is None:
+        node = DOMNode(classes=" ".join(f"ink--{name}" for name in ink.split()))
+        node._attach(app)
+        app.stylesheet.apply(node, animate=False)
+        style = styles[ink] = node.styles.partial_rich_style
+    return style
+
+
+class Painted(ScrollView):
+    """A widget that paints spans by line. Subclasses implement `paint_line(y) -> spans` and `line_count`."""
+
+    ALLOW_SELECT = False
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._styles_by_ink: dict[str, Style] = {}
+
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, self._theme_changed)
+
+    def _theme_changed(self, _: Theme) -> None:
+        _INKS.pop(self.app, None)
+        self.notify_style_update()
+        self.refresh()
+
+    def notify_style_update(self) -> None:
+        """Textual calls this when a style of the widget changed."""
+        super().notify_style_update()
+        self._styles_by_ink.clear()
+
+    @property
+    def glyphs(self) -> Glyphs:
+        """The glyph set in force."""
+        return ASCII if self.app.has_class(ASCII_CLASS) else UNICODE
+
+    def ink(self, ink: str) -> Style:
+        """The whole style of an ink on this widget's own background."""
+        style = self._styles_by_ink.get(ink)
+        if style is None:
+            base = self.rich_style
+            style = self._styles_by_ink[ink] = base + ink_style(self.app, ink) if ink else base
+        return style
+
+    def strip(self, spans: Iterable[Span], width: int, under: str = "") -> Strip:
+        """The spans as a strip of `width` cells; `under` is an ink that shines through (a cursor, a row)."""
+        if under:
+            over = self._over(under)
+            segments = [Segment(text, self.ink(ink) + over) for text, ink in spans if text]
+            return Strip(segments).adjust_cell_length(width, self.ink(under))
+        segments = [Segment(text, self.ink(ink)) for text, ink in spans if text]
+        return Strip(segments).adjust_cell_length(width, self.ink(""))
+
+    def _over(self, under: str) -> Style:
+        return ink_style(self.app, under)
+
+    def set_line_count(self, count: int) -> None:
+        """Tell Textual the height of the content; only a change costs a layout."""
+        if self.virtual_size.height != count:
+            self.virtual_size = Size(0, count)
+            self.refresh(layout=True)
+
+    def refresh_changed(self, old: Sequence[object], new: Sequence[object], offset: int = 0) -> None:
+        """Refresh the lines at which the two differ; `offset` is the number of lines above the first."""
+        for y in range(max(len(old), len(new))):
+            if y >= len(old) or y >= len(new) or old[y] != new[y]:
+                self.refresh_line(y + offset)
