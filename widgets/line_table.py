@@ -92,6 +92,12 @@ class LineTable(Painted, can_focus=True):
             self._arrange()
             self.refresh()
 
+    def set_empty(self, text: str) -> None:
+        """Change what stands there while there are no rows."""
+        if text != self.empty:
+            self.empty = text
+            self.refresh()
+
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Show these rows; the cursor stays with its key, else near its place."""
         new = tuple(rows)
@@ -215,9 +221,9 @@ class LineTable(Painted, can_focus=True):
         height = self.scrollable_content_region.height - int(self.header)
         top = self.scroll_offset.y
         if line < top:
-            self.scroll_to(y=line, animate=False, immediate=True)
+            self.jump(line)
         elif line >= top + height:
-            self.scroll_to(y=line - height + 1, animate=False, immediate=True)
+            self.jump(line - height + 1)
 
     def on_click(self, event: Click) -> None:
         """Put the cursor where the mouse clicked; a click on the cursor chooses."""

@@ -89,6 +89,10 @@ class Painted(ScrollView):
             self.virtual_size = Size(0, count)
             self.refresh(layout=True)
 
+    def jump(self, y: float) -> None:
+        """Scroll to a line at once; Textual clamps it and calls the watchers."""
+        self.scroll_target_y = self.scroll_y = y
+
     def refresh_changed(self, old: Sequence[object], new: Sequence[object], offset: int = 0) -> None:
         """Refresh the lines at which the two differ; `offset` is the number of lines above the first."""
         for y in range(max(len(old), len(new))):
