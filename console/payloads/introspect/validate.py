@@ -1,0 +1,134 @@
+"""SGLang's own validation of an argument list, run dry: the arguments are resolved as a launch resolves them, then
+the program ends. No GPU is opened: torch is told of the GPUs that NVML listed, and hides the real ones."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import types
+from typing import Any
+
+_RESOLVED = (
+    "mem_fraction_static",
+    "max_running_requests",
+    "chunked_prefill_size",
+    "page_size",
+    "tp_size",
+    "pp_size",
+    "dp_size",
+    "ep_size",
+    "attn_dp_size",
+    "attention_backend",
+    "kv_cache_dtype",
+    "speculative_algorithm",
+    "speculative_num_draft_tokens",
+    "speculative_num_steps",
+    "speculative_eagle_topk",
+    "disable_overlap_schedule",
+    "disable_cuda_graph",
+    "context_length",
+    "moe_a2a_backend",
+)
+
+
+class OpenedGpuError(RuntimeError):
+    """The validation wanted more of a GPU than what NVML can say."""
+
+
+def run(config: dict[str, Any]) -> dict[str, Any]:
+    """`config`: `argv` (without the program), `gpu`: `{"count", "name", "memory_mib", "capability": [major, minor]}`.
+
+    `result`: `accepted` with the `resolved` values; `refused` with SGLang's own last line; `unknown` when the
+    validation itself could not run.
+    """
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    errors = io.StringIO()
+    try:
+        pretend(config["gpu"])
+        prepare = importlib.import_module("sglang.srt.server_args").prepare_server_args
+        tell_memory(config["gpu"]["memory_mib"])
+    except BaseException as error:
+        return {"result": "unknown", "message": _words(error)}
+    try:
+        with contextlib.redirect_stderr(errors):
+            server_args = prepare(list(config["argv"]))
+            if hasattr(server_args, "resolve_once"):
+                server_args.resolve_once()
+    except SystemExit:
+        return {"result": "refused", "message": _last_line(errors.getvalue()), "raised": "SystemExit"}
+    except (OpenedGpuError, ImportError, OSError, MemoryError) as error:
+        return {"result": "unknown", "message": _words(error)}
+    except Exception as error:
+        kind = "unknown" if _about_a_gpu(error) else "refused"
+        return {"result": kind, "message": _words(error), "raised": type(error).__name__}
+    return {"result": "accepted", "message": "", "resolved": _resolved(server_args)}
+
+
+def _resolved(server_args: Any) -> dict[str, Any]:
+    view = server_args
+    with contextlib.suppress(Exception):
+        view = importlib.import_module("sglang.srt.arg_groups.overrides").resolved_view(server_args)
+    values = {}
+    for name in _RESOLVED:
+        value = getattr(view, name, None)
+        if isinstance(value, (str, int, float, bool)):
+            values[name] = value
+    return values
+
+
+def pretend(gpu: dict[str, Any]) -> None:
+    """Answers torch's questions about the hardware from NVML's facts."""
+    torch: Any = importlib.import_module("torch")
+    major, minor = gpu["capability"]
+    total = int(gpu["memory_mib"]) << 20
+    properties = types.SimpleNamespace(
+        name=gpu["name"],
+        major=major,
+        minor=minor,
+        total_memory=total,
+        multi_processor_count=gpu.get("processors", 132),
+        uuid="",
+    )
+    cuda: Any = torch.cuda
+    cuda.is_available = lambda: True
+    cuda.device_count = lambda: int(gpu["count"])
+    cuda.current_device = lambda: 0
+    cuda.get_device_capability = lambda device=None: (major, minor)
+    cuda.get_device_name = lambda device=None: gpu["name"]
+    cuda.get_device_properties = lambda device=None: properties
+    cuda.mem_get_info = lambda device=None: (total, total)
+    cuda._lazy_init = _refuse
+
+
+def _refuse(*_: Any) -> None:
+    raise OpenedGpuError("the validation of this version wants to open a GPU")
+
+
+def tell_memory(memory_mib: float) -> None:
+    """SGLang asks nvidia-smi for the smallest GPU; here the recipe's own GPUs count."""
+    for name in ("sglang.srt.utils.common", "sglang.srt.utils"):
+        with contextlib.suppress(Exception):
+            module: Any = importlib.import_module(name)
+            if hasattr(module, "get_nvgpu_memory_capacity"):
+                module.get_nvgpu_memory_capacity = lambda: float(memory_mib)
+
+
+def _about_a_gpu(error: BaseException) -> bool:
+    """True when the refusal is about the missing hardware, which says nothing about the arguments."""
+    text = str(error)
+    signs = ("CUDA error", "libcuda", "no NVIDIA driver", "No CUDA GPUs", "Torch not compiled", "nvidia-smi")
+    return any(sign in text for sign in signs)
+
+
+def _words(error: BaseException) -> str:
+    lines = [line for line in str(error).strip().split("\n") if line.strip()]
+    return "{}: {}".format(type(error).__name__, lines[0][:600] if lines else "no message")
+
+
+def _last_line(text: str) -> str:
+    """The one useful line of argparse's dump: the last."""
+    lines: list[str] = [line for line in text.strip().split("\n") if line.strip()]
+    return lines[-1][:600] if lines else "the argument parser refused without a word"
