@@ -1,0 +1,169 @@
+"""The models that are stored under some directories: size, proof, leftovers, and who has them open."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Any, Iterator
+
+from . import disk, local, proof
+from .progress import incomplete, on_disk
+
+DEPTH = 3
+MODEL_FILES = ("config.json", "params.json", "model_index.json")
+
+
+def read(roots: list[str]) -> list[dict[str, Any]]:
+    """Every model under the roots, once each."""
+    found: dict[str, dict[str, Any]] = {}
+    for root in roots:
+        for path in _models(os.path.realpath(os.path.expanduser(root)), DEPTH):
+            found.setdefault(path, {})
+    holders = open_by(list(found))
+    return [dict(stored(path), open_by=holders[path]) for path in sorted(found)]
+
+
+def _models(root: str, depth: int) -> Iterator[str]:
+    """Directories that hold a model; nothing inside one is looked at."""
+    try:
+        entries = list(os.scandir(root))
+    except OSError:
+        return
+    names = {entry.name for entry in entries}
+    if names.intersection(MODEL_FILES) or os.path.isfile(proof.path_of(root)) or _cached_model(root, names):
+        yield root
+    elif depth:
+        for entry in entries:
+            hidden = entry.name.startswith(".") and entry.name != ".cache"
+            if entry.is_dir(follow_symlinks=False) and not hidden:
+                yield from _models(entry.path, depth - 1)
+
+
+def _cached_model(root: str, names: set[str]) -> bool:
+    return os.path.basename(root).startswith("models--") and "blobs" in names
+
+
+def stored(path: str) -> dict[str, Any]:
+    """One directory: what is there, whose it is, and what is proved of it, from stat alone."""
+    root = os.path.realpath(os.path.expanduser(path))
+    size, leftovers = _sizes(root)
+    kept = proof.read(root)
+    model: dict[str, Any] = {"path": root, "asked": path, "exists": os.path.isdir(root), "size_bytes": size}
+    model.update({"orphan_bytes": leftovers["bytes"], "orphans": leftovers["count"], "repo": None, "commit": None})
+    model.update({"proof": "none", "bad": [], "device": disk.facts(root)["device"], "verified": None})
+    if kept:
+        model.update({key: kept.get(key) for key in ("repo", "commit", "verified", "bad")})
+        summary = proof.summary(root, kept)
+        model.update(summary, proof=summary["state"])
+    elif os.path.basename(root).startswith("models--"):
+        model["repo"] = os.path.basename(root)[len("models--") :].replace("--", "/")
+    elif model["exists"]:
+        checked = local.check(root)
+        model.update({"files": checked["files"], "local_bad": checked["bad"]})
+        model["proof"] = "none" if checked["bad"] else "names_sizes"
+    return model
+
+
+def _sizes(root: str) -> Any:
+    """Bytes of regular files (links and hard links once), and of the temporary files that nobody has open."""
+    total, seen = 0, set()
+    for folder, _, names in os.walk(root):
+        for name in names:
+            try:
+                stat = os.lstat(os.path.join(folder, name))
+            except OSError:
+                continue
+            if (stat.st_dev, stat.st_ino) not in seen:
+                seen.add((stat.st_dev, stat.st_ino))
+                total += stat.st_size
+    free = _orphans(root)
+    return total, {"count": len(free), "bytes": sum(size for _, size in free)}
+
+
+def _orphans(root: str) -> Any:
+    leftovers = list(incomplete(root))
+    held = _held() if leftovers else {}
+    return [(path, on_disk(stat)) for path, _, stat in leftovers if path not in held]
+
+
+def remove_orphans(path: str) -> dict[str, Any]:
+    """Deletes the temporary files that no process has open."""
+    free = _orphans(os.path.realpath(os.path.expanduser(path)))
+    for orphan, _ in free:
+        os.unlink(orphan)
+    return {"count": len(free), "bytes": sum(size for _, size in free)}
+
+
+def _held() -> dict[str, set[int]]:
+    """Files that processes have open or mapped, as far as this user may look."""
+    held: dict[str, set[int]] = {}
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        for path in [*_descriptors(pid), *_mapped(pid), *_named(pid)]:
+            held.setdefault(path, set()).add(pid)
+    return held
+
+
+def _descriptors(pid: int) -> list[str]:
+    folder = f"/proc/{pid}/fd"
+    try:
+        return [os.readlink(os.path.join(folder, name)) for name in os.listdir(folder)]
+    except OSError:
+        return []
+
+
+def _mapped(pid: int) -> set[str]:
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="surrogateescape") as file:
+            return {line[line.index("/") :].rstrip("\n") for line in file if "/" in line}
+    except OSError:
+        return set()
+
+
+def _named(pid: int) -> list[str]:
+    """Paths among a server's arguments: it may read the model again."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().decode("utf-8", "surrogateescape").split("\0")
+    except OSError:
+        return []
+    return [
+        words[index + 1]
+        for index, word in enumerate(words[:-1])
+        if word in ("--model-path", "--speculative-draft-model-path")
+    ]
+
+
+def open_by(roots: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """For each directory the processes that have it open: `[{"pid", "command"}]`."""
+    users: dict[str, set[int]] = {root: set() for root in roots}
+    for path, pids in _held().items():
+        for root in roots:
+            if path == root or path.startswith(root + os.sep):
+                users[root] |= pids
+    return {root: [{"pid": pid, "command": _command(pid)} for pid in sorted(pids)] for root, pids in users.items()}
+
+
+def _command(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def remove(path: str) -> dict[str, Any]:
+    """Deletes a model: refused (`refused` says why) while open, or when the directory is no model."""
+    root = os.path.realpath(os.path.expanduser(path))
+    answer: dict[str, Any] = {"path": root, "removed": False, "refused": "", "open_by": [], "size_bytes": 0}
+    if not os.path.isdir(root):
+        return dict(answer, refused="missing")
+    if os.path.islink(path.rstrip("/")):
+        return dict(answer, refused="link")
+    if list(_models(root, 0)) != [root]:
+        return dict(answer, refused="no_model")
+    answer["open_by"] = open_by([root])[root]
+    if answer["open_by"]:
+        return dict(answer, refused="open")
+    answer["size_bytes"] = _sizes(root)[0]
+    shutil.rmtree(root)
+    return dict(answer, removed=True)
