@@ -84,9 +84,9 @@ class Counters:
 
 
 class Stream(asyncio.Protocol):
-    """Carries one exchange at a time; `done` is called with it when it has ended, however it ended."""
+    """Carries one exchange at a time; `done` is called with both when it has ended, however it ended."""
 
-    def __init__(self, counters: Counters, done: Callable[[Exchange], None]) -> None:
+    def __init__(self, counters: Counters, done: Callable[[Stream, Exchange], None]) -> None:
         self._counters, self._done = counters, done
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
@@ -170,7 +170,7 @@ class Stream(asyncio.Protocol):
             exchange.ended = now
             if exchange.reader.error and not exchange.error:
                 exchange.error = exchange.reader.error
-            self._done(exchange)
+            self._done(self, exchange)
 
     def cut(self) -> None:
         """Ends the running exchange because the measurement is over: SGLang frees the slot of a closed connection."""
@@ -180,15 +180,15 @@ class Stream(asyncio.Protocol):
         self.close()
         if exchange is not None:
             exchange.ended = monotonic()
-            self._done(exchange)
+            self._done(self, exchange)
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.abort()
 
 
-async def fetch(host: str, port: int, request: bytes, timeout: float) -> Response:
-    """One short request on a connection of its own; the body is in `.body` of the answer. Raises OSError."""
+async def fetch(host: str, port: int, request: bytes, timeout: float) -> Answer:
+    """One short request on a connection of its own. Raises OSError, asyncio.TimeoutError."""
     return await asyncio.wait_for(_fetch(host, port, request), timeout)
 
 
