@@ -75,13 +75,20 @@ class HostKeyError(RemoteError):
 
 
 class HostKeyUnknown(HostKeyError):
-    """No known_hosts file knows this host; the fingerprint is what a person has to compare."""
+    """No known_hosts file knows this host; the fingerprint is what a person has to compare.
 
-    def __init__(self, host: str, port: int, algorithm: str, fingerprint: str, public_key: str, note: str = "") -> None:
-        self.host, self.port = host, port
-        self.algorithm, self.fingerprint, self.public_key = algorithm, fingerprint, public_key
-        advice = note or "Compare it with the box, then accept it."
-        super().__init__(f"The host key of {host} port {port} is not known: {algorithm} {fingerprint}. {advice}")
+    `pattern` and `public_key` are the two parts of the known_hosts line that accepting would add.
+    """
+
+    def __init__(
+        self, host: str, port: int, algorithm: str, fingerprint: str, *, pattern: str, public_key: str
+    ) -> None:
+        self.host, self.port, self.algorithm, self.fingerprint = host, port, algorithm, fingerprint
+        self.pattern, self.public_key = pattern, public_key
+        super().__init__(
+            f"The host key of {host} port {port} is not known: {algorithm} {fingerprint}. "
+            "Compare the fingerprint with the box, then accept it there or with --expect-fingerprint."
+        )
 
 
 class HostKeyChanged(HostKeyError):
