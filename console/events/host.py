@@ -17,8 +17,24 @@ Throttle = Literal["power_cap", "thermal", "hw_slowdown", "sync", "idle", "other
 DiskState = Literal["ok", "full", "read_only", "stuck", "error"]
 
 
+NOT_READ = Unknown("not read")
+
+
+class MigDevice(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A part of a GPU in MIG mode: a device of its own for CUDA."""
+
+    uuid: CleanText
+    name: CleanText | Unknown
+    memory_total_bytes: int | Unknown
+    memory_used_bytes: int | Unknown
+
+
 class GpuIdentity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What does not change while the driver is loaded. `index` is NVML's, `uuid` is the key."""
+    """What does not change while the driver is loaded. `index` is NVML's, `uuid` is the key.
+
+    A GPU whose handle was never got has the uuid `index:N`, unless the kernel module tells its real one.
+    `unified_memory`: it has none of its own, the numbers are the machine's.
+    """
 
     index: int
     uuid: CleanText
@@ -26,6 +42,13 @@ class GpuIdentity(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     name: CleanText | Unknown
     memory_total_bytes: int | Unknown
     power_limit_w: float | Unknown
+    power_limit_default_w: float | Unknown = NOT_READ
+    temperature_slowdown_c: int | Unknown = NOT_READ
+    temperature_shutdown_c: int | Unknown = NOT_READ
+    sm_clock_max_mhz: int | Unknown = NOT_READ
+    unified_memory: bool = False
+    mig_enabled: bool | Unknown = NOT_READ
+    mig_devices: tuple[MigDevice, ...] = ()
 
 
 class GpuGauges(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -42,6 +65,7 @@ class GpuGauges(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     temperature_c: int | Unknown
     sm_clock_mhz: int | Unknown
     throttle: tuple[Throttle, ...] | Unknown
+    memory_util_pct: int | Unknown = NOT_READ
 
 
 class GpuProcess(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -86,8 +110,85 @@ class GpuProcessesSampled(HostEvent, frozen=True, gc=False, kw_only=True):
     gpus: tuple[GpuProcesses, ...] | Unknown
 
 
+class GpuHealth(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """What wears out or is set wrong. ECC counts since the driver was loaded, remapped rows for life.
+
+    `recovery_action` is the driver's advice (`none` when it has none). The PCIe generation means something only
+    under load, because an idle card saves power; the width always does.
+    """
+
+    uuid: CleanText
+    persistence: bool | Unknown
+    ecc_enabled: bool | Unknown
+    ecc_corrected: int | Unknown
+    ecc_uncorrected: int | Unknown
+    remapped_corrected: int | Unknown
+    remapped_uncorrected: int | Unknown
+    remap_pending: bool | Unknown
+    remap_failed: bool | Unknown
+    recovery_action: CleanText | Unknown
+    compute_mode: CleanText | Unknown
+    pcie_gen: int | Unknown
+    pcie_gen_max: int | Unknown
+    pcie_width: int | Unknown
+    pcie_width_max: int | Unknown
+    pcie_replays: int | Unknown
+
+
+class GpuHealthSampled(HostEvent, frozen=True, gc=False, kw_only=True):
+    """Once a minute, or on change."""
+
+    gpus: tuple[GpuHealth, ...] | Unknown
+
+
+class GpuEnergy(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """The GPU's own energy counter: joules since the driver was loaded."""
+
+    uuid: CleanText
+    energy_j: float | Unknown
+
+
+class GpuEnergySampled(HostEvent, frozen=True, gc=False, kw_only=True):
+    """Every five seconds; the difference over a window is exact, a sum of power samples is not."""
+
+    gpus: tuple[GpuEnergy, ...] | Unknown
+
+
+class GpuPair(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """How two GPUs reach each other: the path (`PIX` … `SYS`), and what the driver says of peer access."""
+
+    a: CleanText
+    b: CleanText
+    path: CleanText | Unknown
+    nvlink: bool | Unknown
+    p2p: CleanText | Unknown
+
+
+class GpuTopologySampled(HostEvent, frozen=True, gc=False, kw_only=True):
+    """Once, when all GPUs are known. `nvlinks` counts active links a GPU; `iommu`: off, on, passthrough."""
+
+    pairs: tuple[GpuPair, ...] | Unknown
+    nvlinks: dict[CleanText, int | Unknown]
+    iommu: CleanText | Unknown
+
+
+class XidReported(HostEvent, frozen=True, gc=False, kw_only=True):
+    """The driver reported an error of a GPU. `at` is the box's wall clock (Unix seconds) of its occurrence."""
+
+    uuid: CleanText | Unknown
+    pci_bus_id: CleanText | Unknown
+    xid: int
+    at: float
+    source: Literal["nvml", "kernel"]
+    detail: CleanText = CleanText("")
+
+
 class Disk(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One file system, at one of its mounts. `available_bytes` is f_bavail, what a user may use."""
+    """One file system, at one of its mounts. `available_bytes` is what this user may use: f_bavail, or less.
+
+    `limited_by` names what makes it less (`quota`, `MemAvailable`, `memory cgroup`). `device_id` is equal for mounts
+    that share their space (major:minor, or `zfs:<pool>`); `other_mounts` are the same device's other places.
+    """
 
     mount: CleanText
     device: CleanText
@@ -100,6 +201,10 @@ class Disk(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     is_ram: bool
     state: DiskState
     state_reason: CleanText = CleanText("")
+    device_id: CleanText = CleanText("")
+    limited_by: CleanText = CleanText("")
+    is_network: bool = False
+    other_mounts: tuple[CleanText, ...] = ()
 
 
 class DisksSampled(HostEvent, frozen=True, gc=False, kw_only=True):
@@ -149,6 +254,10 @@ EVENTS = (
     GpusIdentified,
     GpusSampled,
     GpuProcessesSampled,
+    GpuHealthSampled,
+    GpuEnergySampled,
+    GpuTopologySampled,
+    XidReported,
     DisksSampled,
     MachineIdentified,
     MachineSampled,

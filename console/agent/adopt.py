@@ -1,0 +1,73 @@
+"""Adoption: what a server that somebody else started needs to come back, kept on the box alone.
+
+The file holds the raw command line and environment, secrets included: 0600, and never sent to the laptop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from typing import Any
+
+from . import processes
+from .calls import Call, OpError, encode
+from .files import write
+from .machine import text_of
+from .masking import mask_argv
+
+
+def state_dir() -> str:
+    """Where the console keeps its things on this box."""
+    base = os.environ.get("XDG_STATE_HOME") or ""
+    if not os.path.isabs(base):
+        base = os.path.expanduser("~/.local/state")
+    return os.path.join(base, "gpudeck")
+
+
+def path_of(pid: int, start: int) -> str:
+    return os.path.join(state_dir(), "adopted", "%d-%d.json" % (pid, start))
+
+
+def record_of(pid: int, start: int) -> dict[str, Any] | None:
+    """The adoption of exactly this process of this boot, or None."""
+    try:
+        record = json.loads(text_of(path_of(pid, start)) or "null")
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and record.get("boot_id") == processes.boot_id() else None
+
+
+def adopt(call: Call, a: dict[str, Any]) -> dict[str, Any]:
+    """Adopt the process (`pid`, `start`) for `by`. It may be stopped from now on, and brought back."""
+    pid, start = int(a["pid"]), int(a["start"])
+    if not processes.alive(pid, start):
+        raise OpError("not_found", "process %d of that start does not live any more" % pid)
+    argv = processes.words_of(pid, "cmdline")
+    environment = processes.words_of(pid, "environ")
+    if argv is None or environment is None:
+        raise OpError("permission", "the environment of process %d is not readable for this user" % pid)
+    unit, scope = processes.unit_of(text_of("/proc/%d/cgroup" % pid) or "")
+    record = {
+        "pid": pid,
+        "start": start,
+        "boot_id": processes.boot_id(),
+        "argv": argv,
+        "env": dict(word.partition("=")[::2] for word in environment if "=" in word),
+        "cwd": os.readlink("/proc/%d/cwd" % pid),
+        "unit": unit,
+        "unit_scope": scope,
+        "adopted_s": round(time.time(), 3),
+        "by": str(a.get("by") or ""),
+    }
+    path = path_of(pid, start)
+    write(call, {"path": path, "data": encode(json.dumps(record).encode("ascii"))})
+    return {"path": path, "argv": mask_argv(argv), "unit": unit, "unit_scope": scope}
+
+
+def release(call: Call, a: dict[str, Any]) -> dict[str, Any]:
+    """Forget an adoption."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path_of(int(a["pid"]), int(a["start"])))
+    return {}

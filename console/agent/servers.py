@@ -1,0 +1,177 @@
+"""The SGLang servers of this box, whoever started them: found by their command line, named by (pid, start).
+
+Only the parent keeps its command line; schedulers rename themselves, so nothing is ever found or stopped by name.
+Secrets in the command line are masked here, before anything leaves the box.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+from . import processes
+from .adopt import record_of, state_dir
+from .gpu_processes import user_of
+from .machine import text_of
+from .masking import mask_argv
+from .processes import Status
+from .wire import unknown
+
+DEFAULT_PORT = 30000
+_PYTHON = re.compile(r"(?:python|pypy)[\d.]*$")
+_MODULES = ("sglang.launch_server", "sglang.srt.entrypoints.http_server")
+_VALUE_OPTIONS = ("-W", "-X")
+_JOB_NAME = re.compile(r"[\w.+-]{1,128}$")
+
+
+class Servers:
+    """Tells the servers when something about them changed."""
+
+    period_s = 2.0
+
+    def __init__(self, agent: Any) -> None:
+        self._outlet = agent.outlet
+        self._last: Any = None
+
+    def sample(self) -> None:
+        servers = find()
+        if servers != self._last:
+            self._last = servers
+            self._outlet.sample("ServersSampled", {"servers": servers})
+
+
+def is_server(argv: list[str]) -> bool:
+    """`python … -m sglang.launch_server …`, `… sglang serve …`, `python …/sglang/launch_server.py …`."""
+    if len(argv) < 2:
+        return False
+    if os.path.basename(argv[0]) == "sglang":
+        return argv[1] == "serve"
+    if not _PYTHON.match(os.path.basename(argv[0])):
+        return False
+    at = 1
+    while at < len(argv) and argv[at].startswith("-") and argv[at] != "-m":
+        at += 2 if argv[at] in _VALUE_OPTIONS else 1
+    rest = argv[at : at + 2]
+    if len(rest) < 2:
+        return False
+    if rest[0] == "-m":
+        return rest[1] in _MODULES
+    return (os.path.basename(rest[0]) == "sglang" and rest[1] == "serve") or rest[0].endswith(
+        "/sglang/launch_server.py"
+    )
+
+
+def find() -> list[dict[str, Any]]:
+    """All servers, by pid. A forked child that still shows its parent's command line is not a second one."""
+    seen = processes.all_processes()
+    argvs = {}
+    for pid, status in seen.items():
+        argv = None if status.gone else processes.words_of(pid, "cmdline")
+        if argv and is_server(argv):
+            argvs[pid] = argv
+    parents = [pid for pid in sorted(argvs) if argvs.get(seen[pid].parent) != argvs[pid]]
+    return [_server(seen[pid], argvs[pid], seen) for pid in parents]
+
+
+def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[str, Any]:
+    pid = status.pid
+    cgroup = text_of("/proc/%d/cgroup" % pid) or ""
+    unit, scope = processes.unit_of(cgroup)
+    tree = processes.descendants(pid, seen)
+    job = job_of(status, seen)
+    owner = "ours" if job else "adopted" if record_of(pid, status.start) else "foreign"
+    log = _log_path(pid)
+    found = {
+        "id": job or "%d-%d" % (pid, status.start),
+        "pid": pid,
+        "start": status.start,
+        "started_s": _or_unknown(processes.started_s(status.start), "/proc/stat has no btime"),
+        "boot_id": processes.boot_id(),
+        "owner": owner,
+        "job": job,
+        "user": user_of(pid),
+        "argv": mask_argv(argv),
+        "cwd": _link(pid, "cwd"),
+        "unit": unit,
+        "unit_scope": scope,
+        "container": processes.container_of(pid, cgroup),
+        "log_path": log,
+        "processes": sorted(tree),
+    }
+    found.update(_where(pid, argv))
+    return found
+
+
+def _where(pid: int, argv: list[str]) -> dict[str, Any]:
+    """Address and port: what it listens on, else what its command line says."""
+    asked = _flag(argv, "port")
+    wanted = int(asked) if asked and asked.isdigit() else DEFAULT_PORT
+    listening = processes.listeners(pid)
+    if isinstance(listening, list):
+        on_port = [item for item in listening if item[1] == wanted] or listening[:1]
+        if on_port:
+            return {"address": on_port[0][0], "port": on_port[0][1], "listening": True}
+        return {"address": _flag(argv, "host") or "127.0.0.1", "port": wanted, "listening": False}
+    return {"address": _flag(argv, "host") or "127.0.0.1", "port": wanted, "listening": listening}
+
+
+def _flag(argv: list[str], name: str) -> str | None:
+    """The value of `--name`; the last one counts, as in argparse."""
+    value = None
+    for at, word in enumerate(argv):
+        if word == "--" + name and at + 1 < len(argv):
+            value = argv[at + 1]
+        elif word.startswith("--" + name + "="):
+            value = word.partition("=")[2]
+    return value
+
+
+def _link(pid: int, name: str) -> Any:
+    try:
+        return os.readlink("/proc/%d/%s" % (pid, name))
+    except OSError:
+        return unknown("not visible to this user")
+
+
+def _log_path(pid: int) -> Any:
+    """The regular file that standard error goes to; a journal or a terminal is none."""
+    path = _link(pid, "fd/2")
+    if isinstance(path, str) and not (path.startswith("/") and os.path.isfile(path)):
+        return unknown("standard error goes to %s" % path.split(":")[0])
+    return path
+
+
+def _or_unknown(value: Any, reason: str) -> Any:
+    return unknown(reason) if value is None else value
+
+
+def job_of(status: Status, seen: dict[int, Status]) -> str:
+    """The job of ours that this process is the main process of, or stands below; empty when there is none."""
+    above = set()
+    at: Status | None = status
+    while at is not None and at.pid not in above and at.pid > 1:
+        above.add(at.pid)
+        at = seen.get(at.parent)
+    folder = os.path.join(state_dir(), "jobs")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return ""
+    for name in names:
+        job = _job(os.path.join(folder, name, "job.json")) if _JOB_NAME.match(name) else None
+        if job is None or job.get("boot_id", job.get("boot")) != processes.boot_id():
+            continue
+        main = seen.get(job.get("pid", 0))
+        if main is not None and main.pid in above and main.start == job.get("start"):
+            return name
+    return ""
+
+
+def _job(path: str) -> dict[str, Any] | None:
+    try:
+        job = json.loads(text_of(path) or "null")
+    except ValueError:
+        return None
+    return job if isinstance(job, dict) else None
