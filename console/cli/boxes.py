@@ -14,12 +14,12 @@ from console.cli.flags import Flags
 from console.cli.stop import CONNECTION, INTERRUPTED, TIMED_OUT, USAGE, StopError
 from console.config import Config, ConfigError, HostConfig, load_config
 from console.config.aliases import ssh_aliases
+from console.remote.asker import Asker
 from console.session.live import LiveSession
+from console.session.ways import DEMO, LOCAL, Ways
 from console.state import State
 
 T = TypeVar("T")
-
-DEMO, LOCAL = "demo", "local"
 
 
 def configuration(flags: Flags) -> Config:
@@ -27,9 +27,9 @@ def configuration(flags: Flags) -> Config:
     given = {
         "read_only": flags.read_only or None,
         "ascii": flags.ascii or None,
-        "color": False if flags.no_color else None,
+        "no_color": flags.no_color or None,
         "record": False if flags.no_record else None,
-        "timeout_s": flags.timeout,
+        "timeout": flags.timeout,
         "ssh_config": str(flags.ssh_config) if flags.ssh_config else None,
     }
     try:
@@ -54,28 +54,34 @@ def host_named(config: Config, name: str) -> HostConfig:
 
 
 def _changed_by_ssh(name: str, ssh_config: Path | None) -> bool:
-    from console.remote.ssh_config import hostname_of
+    """True when `ssh -G` makes another host name of it: a pattern of the SSH configuration knows the name."""
+    from console.remote.errors import SshConfigError
+    from console.remote.ssh_config import resolve
 
-    return hostname_of(name, ssh_config) not in (None, name)
+    try:
+        return resolve(name, ssh_config)[-1].host != name
+    except SshConfigError:
+        return False
 
 
 @contextlib.asynccontextmanager
 async def live(
-    flags: Flags, hosts: Sequence[HostConfig], config: Config, record: Path | None
+    flags: Flags, hosts: Sequence[HostConfig], config: Config, record: Path | None, asker: Asker | None = None
 ) -> AsyncIterator[LiveSession]:
-    """A session with these boxes, its links starting."""
-    from console.session.opening import Boxes
-
-    async with Boxes(config, expect_fingerprint=flags.expect_fingerprint) as boxes:
-        read_only = config.settings.read_only or all(host.read_only for host in hosts)
-        prepared = [await boxes.prepare(host) for host in hosts]
-        demo = [host.name for host in hosts] == [DEMO]
-        try:
-            session = LiveSession(prepared, boxes.open, boxes.nvml, record=record, read_only=read_only, demo=demo)
-        except FileExistsError as error:
-            raise StopError(USAGE, f"{record} exists already; --record never writes over a file.") from error
-        except OSError as error:
-            raise StopError(USAGE, f"{record} cannot be recorded to: {error.strerror}.") from error
+    """A session with these boxes; nothing connects before `start`."""
+    async with contextlib.AsyncExitStack() as resources:
+        ways = Ways(config, asker, flags.expect_fingerprint, resources)
+        read_only = config.settings.read_only or (bool(hosts) and all(host.read_only for host in hosts))
+        session = LiveSession(ways, read_only=read_only, demo=[host.name for host in hosts] == [DEMO])
+        for host in hosts:
+            session.add(host)
+        if record is not None:
+            try:
+                session.record_to(record)
+            except FileExistsError as error:
+                raise StopError(USAGE, f"{record} exists already; --record never writes over a file.") from error
+            except OSError as error:
+                raise StopError(USAGE, f"{record} cannot be recorded to: {error.strerror}.") from error
         async with session:
             yield session
 
@@ -86,7 +92,8 @@ async def connected(flags: Flags, name: str) -> AsyncIterator[LiveSession]:
     config = configuration(flags)
     host = host_named(config, name)
     async with live(flags, [host], config, flags.record) as session:
-        await reach(session, name, config.settings.timeout_s)
+        session.start()
+        await reach(session, name, config.settings.timeout)
         yield session
 
 

@@ -54,9 +54,10 @@ def command(
         raise StopError(USAGE, str(error)) from error
     rate, moment = parse_speed(speed), parse_moment(until, replay.header)
     if not (headless or flags.json_output or as_text or svg) and sys.stdin.isatty() and sys.stderr.isatty():
-        from console.cli.screen import run_app
+        from console.cli.boxes import configuration, run
+        from console.cli.screen import show
 
-        return run_app(replay, flags, speed=rate or 1.0, until=moment)
+        return run(show(replay, configuration(flags)))
     play(replay, rate, moment)
     if svg:
         from console.screens.export import write_svgs

@@ -15,42 +15,76 @@ from console.config.records import HostConfig
 from console.events import Event, Stamped
 from console.events.link import RecorderFailed
 from console.journal import Header, Recorder, new_header
+from console.session.ways import Choice, Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
 from console.workers.box import Box
-from console.workers.link import LinkWorker, Opener
+from console.workers.link import LinkWorker
 
 
 class LiveSession:
-    """Boxes by name. `async with` starts the links and, at the end, cancels everything AND waits for it."""
+    """Boxes by name. Leaving its `async with` cancels everything AND waits for it."""
 
-    replayed = False
-
-    def __init__(
-        self,
-        hosts: Sequence[HostConfig],
-        opener: Opener,
-        nvml: bytes,
-        *,
-        record: Path | None = None,
-        read_only: bool = False,
-        demo: bool = False,
-    ) -> None:
-        """`record` is a file that does not exist yet; `nvml` the source of the module shipped to the agents."""
-        self.header: Header = new_header(__version__, tuple(host.name for host in hosts), datetime.now(UTC))
-        self.state = State(hosts={host.name: HostState(host.name) for host in hosts})
+    def __init__(self, ways: Ways, *, read_only: bool = False, demo: bool = False) -> None:
+        """`ways` opens the boxes. Nothing connects before `start`."""
+        self.header: Header = new_header(__version__, (), datetime.now(UTC))
+        self.state = State()
         self.bus = Bus()
         self.demo = demo
         self.read_only = read_only
         self.supervisor = Supervisor(self._task_failed)
         self.failure: BaseException | None = None
-        self.links = {host.name: LinkWorker(host, self.publish, opener, nvml) for host in hosts}
-        self.bus.listen(self._reduce)
-        self._recorder = Recorder(record, self.header, self._recorder_failed) if record else None
-        if self._recorder:
-            self.bus.listen(self._recorder.record)
+        self.links: dict[str, LinkWorker] = {}
+        self._ways = ways
+        self._started = False
+        self._recorder: Recorder | None = None
         self._changed = asyncio.Event()
+        self.bus.listen(self._reduce)
+
+    @property
+    def controls(self) -> LiveSession:
+        """What only a live session can do."""
+        return self
+
+    def add(self, host: HostConfig) -> None:
+        """Take a further box into the session; it connects at once when the session was started."""
+        self.links[host.name] = LinkWorker(host, self.publish, self._ways)
+        self.state.hosts[host.name] = HostState(host.name)
+        self.header = new_header(__version__, tuple(self.links), datetime.fromisoformat(self.header.started))
+        if self._started:
+            self.supervisor.start(f"link {host.name}", self.links[host.name].run())
+
+    def record_to(self, path: Path) -> None:
+        """Record from now on. Raises FileExistsError, OSError."""
+        self._recorder = Recorder(path, self.header, self._recorder_failed)
+        self.bus.listen(self._recorder.record)
+
+    def start(self) -> None:
+        """Begin to connect."""
+        self._started = True
+        for name, link in self.links.items():
+            self.supervisor.start(f"link {name}", link.run())
+
+    def again(self, host: str) -> None:
+        """Connect to this box again now."""
+        self.links[host].again()
+
+    async def choices(self) -> Sequence[Choice]:
+        """The boxes that can be opened."""
+        return await asyncio.to_thread(self._ways.choices)
+
+    def open_host(self, name: str) -> None:
+        """Open a further box."""
+        self.add(self._ways.config.host(name))
+
+    def accept_host_key(self, host: str) -> None:
+        """Trust the host key that the box showed last, and connect again."""
+        self.links[host].accept_host_key()
+
+    def shell_command(self, host: str) -> Sequence[str]:
+        """The arguments of an interactive shell on the box."""
+        return self._ways.shell_command(self.links[host].host)
 
     @property
     def recording(self) -> str:
@@ -93,8 +127,6 @@ class LiveSession:
         self._changed.set()
 
     async def __aenter__(self) -> Self:
-        for name, link in self.links.items():
-            self.supervisor.start(f"link {name}", link.run())
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -2,23 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from console.events import Event
 from console.journal import Header
 from console.state import State
+
+
+class HostChoice(Protocol):
+    """A row of the host picker: what `open` takes, where it comes from, how it is reached."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def way(self) -> str: ...
+
+
+class Controls(Protocol):
+    """What only a live session can do. A replay has none, so it cannot touch a box."""
+
+    def start(self) -> None:
+        """Begin to connect; the screen calls it after its first paint."""
+        ...
+
+    def publish(self, event: Event) -> None: ...
+
+    def again(self, host: str) -> None:
+        """Connect to this box again now."""
+        ...
+
+    async def choices(self) -> Sequence[HostChoice]:
+        """The boxes that can be opened."""
+        ...
+
+    def open_host(self, name: str) -> None:
+        """Open a further box."""
+        ...
+
+    def accept_host_key(self, host: str) -> None:
+        """Trust the host key that the box showed last, and connect again."""
+        ...
+
+    def shell_command(self, host: str) -> Sequence[str]:
+        """The arguments of an interactive shell on the box."""
+        ...
 
 
 class Session(Protocol):
     """`state` is what is true; `now()` is the session's clock in seconds since `header.started`."""
 
-    @property
-    def state(self) -> State: ...
+    state: State
+    header: Header
 
     @property
-    def header(self) -> Header: ...
-
-    @property
-    def replayed(self) -> bool: ...
+    def controls(self) -> Controls | None: ...
 
     @property
     def read_only(self) -> bool: ...

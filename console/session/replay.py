@@ -16,7 +16,7 @@ DEMO_HOST = "demo"
 class Replay:
     """The state of a recording at a moment. `advance` plays on; `seek` back starts again from the beginning."""
 
-    replayed = True
+    controls = None
     read_only = True
 
     def __init__(self, path: Path) -> None:

@@ -7,7 +7,7 @@ import base64
 import contextlib
 import time
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Protocol
 
 from console.config import memory
@@ -23,7 +23,7 @@ from console.events.link import (
     NoiseHeard,
     PingAnswered,
 )
-from console.remote import errors
+from console.remote import errors, known_hosts
 from console.remote.agent import Agent
 from console.remote.backoff import Backoff
 from console.values import CleanText, clean, known
@@ -45,24 +45,36 @@ class Link(Protocol):
     async def close(self) -> None: ...
 
 
-Opener = Callable[[HostConfig], Awaitable[Link]]
+class Ways(Protocol):
+    """How boxes are reached."""
+
+    async def open(self, host: HostConfig) -> Link: ...
+
+    def nvml(self, host: HostConfig) -> bytes:
+        """The source of the module that the agent on this box asks for GPUs."""
+        ...
 
 
 class LinkWorker:
     """One box. `box` is set while the link is up; `again` makes the next attempt start now."""
 
-    def __init__(self, host: HostConfig, publish: Callable[[Event], None], opener: Opener, nvml: bytes) -> None:
-        """`nvml` is the source of the module that the agent asks for GPUs."""
+    def __init__(self, host: HostConfig, publish: Callable[[Event], None], ways: Ways) -> None:
         self.host = host
         self.box: Box | None = None
         self._publish = publish
-        self._opener = opener
-        self._nvml = nvml
+        self._ways = ways
+        self._unknown_key: errors.HostKeyUnknown | None = None
         self._again = asyncio.Event()
 
     def again(self) -> None:
         """Try again now, whatever the wait."""
         self._again.set()
+
+    def accept_host_key(self) -> None:
+        """Trust the key that was shown last, then connect again with the file that holds it."""
+        if self._unknown_key is not None:
+            known_hosts.accept_host_key(self._unknown_key)
+            self.again()
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -70,7 +82,7 @@ class LinkWorker:
         while True:
             self._changed("connecting")
             try:
-                link = await self._opener(self.host)
+                link = await self._ways.open(self.host)
             except errors.RemoteError as error:
                 await self._failed(error, backoff)
                 continue
@@ -102,7 +114,7 @@ class LinkWorker:
         self.box = Box(self.host.name, agent, self._publish, self.host)
         backoff.reset()
         watching = asyncio.create_task(self._watch(agent))
-        shipping = asyncio.create_task(_ship_nvml(agent, self._nvml))
+        shipping = asyncio.create_task(_ship_nvml(agent, self._ways.nvml(self.host)))
         try:
             async for frame in agent.frames():
                 self._take(frame.k, frame.d, agent)
@@ -157,13 +169,14 @@ class LinkWorker:
         """Tell it, then wait: for the next attempt, or for the user when another attempt cannot help."""
         self._tell_host_key(error)
         self._again.clear()
-        retry_s = backoff.next() if error.retryable else None
+        retry_s = round(backoff.next_delay_s(), 2) if error.retryable else None
         state = "lost" if error.retryable else "blocked"
         self._changed(state, sentence=str(error), exit_code=error.exit_code, retry_s=retry_s)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._again.wait(), retry_s)
 
     def _tell_host_key(self, error: errors.RemoteError) -> None:
+        self._unknown_key = error if isinstance(error, errors.HostKeyUnknown) else None
         if isinstance(error, errors.HostKeyUnknown):
             target = clean(f"{error.host}:{error.port}")
             algorithm, fingerprint = clean(error.algorithm), clean(error.fingerprint)

@@ -1,0 +1,26 @@
+"""Runs the app over a session. The only module of the command line that loads Textual."""
+
+from __future__ import annotations
+
+import os
+
+from console.app import ConsoleApp
+from console.config import Config
+from console.session.protocol import Session
+from widgets.themes import apply_no_color
+
+
+def make_app(session: Session, config: Config, screen: str = "") -> ConsoleApp:
+    """The app with the looks of the configuration."""
+    if config.settings.no_color:
+        os.environ["NO_COLOR"] = "1"
+    apply_no_color()
+    return ConsoleApp(session, theme=config.settings.theme, ascii_only=config.settings.ascii, screen=screen)
+
+
+async def show(session: Session, config: Config) -> None:
+    """Show the session until the user quits; what broke the app is raised."""
+    app = make_app(session, config)
+    await app.run_async()
+    if app.return_code:
+        raise SystemExit(app.return_code)

@@ -1,0 +1,42 @@
+"""What a frame is painted from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from console.intents import Situation
+from console.session.protocol import Session
+from console.state import HostState
+from console.values import Unknown, format_duration, known
+
+if TYPE_CHECKING:
+    from console.app import ConsoleApp
+
+STALE_S = 3.0
+
+
+class Frame(NamedTuple):
+    """The session, the box that is shown (None before one is chosen), and the moment."""
+
+    session: Session
+    host: HostState | None
+    now: float
+
+    @property
+    def situation(self) -> Situation:
+        """What the guards of intents look at."""
+        session = self.session
+        return Situation(self.host, len(session.state.hosts), session.read_only, session.controls is None)
+
+
+def frame_of(app: ConsoleApp) -> Frame:
+    """The frame of this moment."""
+    session = app.session
+    return Frame(session, session.state.hosts.get(app.host_name), session.now())
+
+
+def stale_text(t: float | Unknown, now: float, limit_s: float = STALE_S) -> str:
+    """`stale 14 s` when the data of `t` is older than the limit; empty while it is fresh or was never there."""
+    if not known(t) or now - t <= limit_s:
+        return ""
+    return f"stale {format_duration(now - t)}"

@@ -1,0 +1,69 @@
+"""The header line: box, link and its age, recording, what may be changed, the time."""
+
+from __future__ import annotations
+
+from console.events.link import LinkState
+from console.screens.frame import Frame
+from console.state import HostState
+from console.values import format_duration, known
+from widgets.cells import Cell, State, StateKind
+from widgets.header_bar import HeaderBar, Part
+
+_KINDS: dict[LinkState, StateKind] = {
+    "connecting": "busy", "up": "ok", "stale": "stale", "lost": "fail", "blocked": "fail",
+}  # fmt: skip
+
+
+def paint_header(bar: HeaderBar, frame: Frame) -> None:
+    """Show the moment in the header."""
+    host, session = frame.host, frame.session
+    left = [Part((Cell("gpudeck", "strong"),), 5)]
+    if session.demo:
+        left.append(Part((Cell(" DEMO ", "badge"),)))
+    if session.controls is None:
+        left.append(Part((Cell(f" REPLAY {_clock(frame.now)} ", "replay"),)))
+    left += _hosts(frame)
+    if host is not None:
+        left += _link(host, frame.now)
+    bar.set_parts(left, _right(frame))
+
+
+def _hosts(frame: Frame) -> list[Part]:
+    names = list(frame.session.state.hosts)
+    shown = frame.host.name if frame.host else "no box"
+    if len(names) < 2:
+        return [Part((Cell(shown, "strong"),))]
+    pieces: list[Cell] = []
+    for name in names:
+        pieces += [Cell(" ")] * bool(pieces) + [Cell(f"[{name}]", "strong") if name == shown else Cell(name, "dim")]
+    return [Part(tuple(pieces))]
+
+
+def _link(host: HostState, now: float) -> list[Part]:
+    link = host.link
+    parts = [Part((State(_KINDS[link.state], link.state),))]
+    if link.via:
+        parts.append(Part((Cell("via " + " → ".join(link.via), "label"),), 4))
+    if known(link.heard_t):
+        parts.append(Part((Cell(f"{format_duration(max(0.0, now - link.heard_t))} ago", "label"),), 2))
+    if known(link.rtt_s):
+        parts.append(Part((Cell(f"⇄ {format_duration(link.rtt_s)}", "label"),), 3))
+    return parts
+
+
+def _right(frame: Frame) -> list[Part]:
+    session = frame.session
+    parts = []
+    if session.state.session.recorder_failure:
+        parts.append(Part((Cell(f" {session.state.session.recorder_failure} ", "alarm"),)))
+    elif session.recording:
+        parts.append(Part((State("busy", "REC"),), 1))
+    if session.read_only and session.controls is not None:
+        parts.append(Part((Cell("read-only", "warn"),)))
+    parts.append(Part((Cell(session.header.at(frame.now)[11:19] + "Z", "dim"),), 1))
+    return parts
+
+
+def _clock(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"

@@ -1,0 +1,36 @@
+"""A pane of the console: the titled frame, painted only when its slices of the state changed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from console.screens.frame import Frame, stale_text
+from console.values import Unknown
+from widgets.pane import Pane
+
+
+class DeckPane(Pane):
+    """Subclasses name their slices and implement `show`, and `data_t` when their data ages."""
+
+    slices: ClassVar[tuple[str, ...]] = ()
+    stale_after_s: ClassVar[float] = 3.0
+    _painted: object = None
+
+    def paint(self, frame: Frame) -> None:
+        """Paint what changed since the last frame."""
+        host = frame.host
+        stale = stale_text(self.data_t(frame), frame.now, self.stale_after_s)
+        key = (host.name, *(host.revisions[name] for name in self.slices), stale) if host else None
+        if key == self._painted and key is not None:
+            return
+        self._painted = key
+        self.set_stale(stale)
+        self.show(frame)
+
+    def data_t(self, frame: Frame) -> float | Unknown:
+        """When the newest data of the pane was true."""
+        return Unknown("this pane does not age")
+
+    def show(self, frame: Frame) -> None:
+        """Hand the rows of this moment to the widgets."""
+        raise NotImplementedError

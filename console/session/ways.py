@@ -1,0 +1,112 @@
+"""The ways to boxes: SSH, this machine, the demo box. Heavy imports wait until the first box is opened."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from console.config import Config, HostConfig
+from console.config.aliases import ssh_aliases
+from console.config.memory import recent_hosts
+from console.remote.agent import Agent
+from console.remote.asker import Asker
+from console.workers.link import Link
+
+DEMO, LOCAL = "demo", "local"
+
+
+class Choice(NamedTuple):
+    """A box that can be opened."""
+
+    name: str
+    source: str
+    way: str = ""
+
+
+class LocalLink:
+    """This machine itself: an agent in a process instead of behind SSH."""
+
+    via: tuple[str, ...] = ()
+
+    def __init__(self, host: HostConfig) -> None:
+        self._host = host
+
+    async def open_agent(self) -> Agent:
+        """Start an agent here."""
+        from console.remote.local import open_local_agent
+
+        return await open_local_agent("python3", self._host.env)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class Ways:
+    """Opens boxes by their configuration. `resources` closes what a way had to start, such as the demo box."""
+
+    def __init__(
+        self, config: Config, asker: Asker | None, expect_fingerprint: str | None, resources: AsyncExitStack
+    ) -> None:
+        self.config = config
+        self._asker = asker
+        self._expected = expect_fingerprint
+        self._resources = resources
+        self._remembered: dict[str, str] = {}
+        self._demo: tuple[HostConfig, Path] | None = None
+
+    @property
+    def _ssh_config(self) -> Path | None:
+        return Path(self.config.settings.ssh_config) if self.config.settings.ssh_config else None
+
+    async def open(self, host: HostConfig) -> Link:
+        """The open way to a box; raises a RemoteError with its sentence."""
+        if host.name == LOCAL:
+            return LocalLink(host)
+        ssh_config = self._ssh_config
+        if host.name == DEMO:
+            host, ssh_config = await self._demo_box()
+        connection = await asyncio.to_thread(importlib.import_module, "console.remote.connection")
+        link: Link = await connection.connect(
+            host.ssh,
+            env=host.env,
+            ssh_config=ssh_config,
+            asker=self._asker,
+            expect_fingerprint=self._expected,
+            remembered=self._remembered,
+        )
+        return link
+
+    async def _demo_box(self) -> tuple[HostConfig, Path]:
+        """The demo box, started once a session."""
+        if self._demo is None:
+            from console.demo.box import demo_box
+
+            self._demo = await self._resources.enter_async_context(demo_box())
+        return self._demo
+
+    def nvml(self, host: HostConfig) -> bytes:
+        """nvidia-ml-py's single file as it is installed here; the demo box plays its own."""
+        name = "console.demo.nvml" if host.name == DEMO else "pynvml"
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            raise ModuleNotFoundError(name)
+        return Path(spec.origin).read_bytes()
+
+    def choices(self) -> Sequence[Choice]:
+        """Recent boxes, configured ones, aliases of the SSH configuration, this machine, the demo."""
+        found = [Choice(name, "recent") for name in recent_hosts()]
+        found += [Choice(name, "configuration", host.ssh) for name, host in self.config.hosts.items()]
+        found += [Choice(name, "SSH configuration") for name in ssh_aliases(self._ssh_config)]
+        found += [Choice(LOCAL, "this machine"), Choice(DEMO, "no GPU, no SSH needed")]
+        return list({choice.name: choice for choice in reversed(found)}.values())[::-1]
+
+    def shell_command(self, host: HostConfig) -> Sequence[str]:
+        """The arguments of an interactive shell on the box."""
+        if host.name == LOCAL:
+            return ["sh", "-i"]
+        config = self._demo[1] if host.name == DEMO and self._demo else self._ssh_config
+        return ["ssh", *(["-F", str(config)] if config else []), "--", host.ssh]
