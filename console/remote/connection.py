@@ -1,27 +1,33 @@
-"""An open SSH connection through all its hops, and the agents on it. Imports asyncssh: load it through `ssh`."""
+"""An open SSH connection through all its hops, and the agents on it. Imports asyncssh: import it in a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import asyncssh
 
 from console.remote.agent import Agent
+from console.remote.asker import Asker
 from console.remote.bundle import STAGE0
-from console.remote.errors import ChannelRefused, HostKeyUnexpected, LinkLost, NoPython, SshConfigError
+from console.remote.errors import ChannelRefused, HostKeyUnexpected, NoPython, SshConfigError
 from console.remote.login import Login, Opened
 from console.remote.pipe import Ending
-from console.remote.ssh_config import Hop
+from console.remote.ssh_config import Hop, resolve
 from console.remote.start import AGENT_PACKAGE, start_agent
 from console.remote.vault import Secrets
 from console.remote.wording import CONNECT_FAILURES, explain_session
 from console.values import CleanText
 
 _CLOSE_LIMIT_S = 3.0
+_MAX_CONNECTING = 4
+_STAGGER_S = 0.15
 # What every login shell passes on unchanged; the path of an interpreter is the one word that is not constant.
 _PLAIN_PATH = re.compile(r"~?[A-Za-z0-9_./+@-]+")
 
@@ -154,9 +160,44 @@ def _fingerprint(opened: Opened) -> str:
     return key.get_fingerprint() if key is not None else ""
 
 
-async def open_chain(
-    hops: tuple[Hop, ...], secrets: Secrets, expected: str | None, python: str | None, env: Mapping[str, str]
+async def connect(
+    ssh: str,
+    *,
+    python: str | None = None,
+    env: Mapping[str, str] | None = None,
+    ssh_config: Path | None = None,
+    expect_fingerprint: str | None = None,
+    asker: Asker | None = None,
+    remembered: dict[str, str] | None = None,
 ) -> Connection:
+    """Connects to an alias or user@host[:port] through all its hops. Raises a RemoteError that has its sentence.
+
+    `python` and `env` are the agent's on the box. `expect_fingerprint` (`SHA256:…`) accepts exactly that unknown
+    host key. Without an asker nothing is asked. `remembered` holds secrets in memory, so that a reconnect with the
+    same dict asks nothing again.
+    """  # fmt: skip
+    secrets = Secrets(asker, {} if remembered is None else remembered)
+    async with _gate():
+        hops = await asyncio.to_thread(resolve, ssh, ssh_config)
+        opened = await _open_chain(hops, secrets, expect_fingerprint)
+    return Connection(opened, python, env or {})
+
+
+_gates: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+
+@contextlib.asynccontextmanager
+async def _gate() -> AsyncIterator[None]:
+    """Few connections at a time, not all at the same instant: sshd's MaxStartups drops more than ten."""
+    gate = _gates.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_MAX_CONNECTING))
+    waited = gate.locked()
+    async with gate:
+        if waited:
+            await asyncio.sleep(random.uniform(0, _STAGGER_S))
+        yield
+
+
+async def _open_chain(hops: tuple[Hop, ...], secrets: Secrets, expected: str | None) -> tuple[Opened, ...]:
     """Opens hop after hop, each with its own host key check and login; what is open is closed when one fails."""
     opened: list[Opened] = []
     try:
@@ -164,10 +205,8 @@ async def open_chain(
             opened.append(await Login(hop, opened[-1] if opened else None, secrets, expected).run())
         if expected and expected.rstrip("=") not in {_fingerprint(one).rstrip("=") for one in opened}:
             raise HostKeyUnexpected(f"{hops[-1]} presents {_fingerprint(opened[-1])}, not the expected {expected}.")
-        if opened[-1].connection.is_closed():
-            raise LinkLost(f"The connection to {hops[-1]} was lost right after the login.")
-        return Connection(tuple(opened), python, env)
     except BaseException:
         for one in reversed(opened):
             await one.close()
         raise
+    return tuple(opened)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncssh
 
 from console.remote.errors import HostKeyChanged, HostKeyError, HostKeyRevoked, HostKeyUnknown, HostKeyUnverifiable
-from console.remote.known_hosts import KnownHosts, describe
 from console.remote.ssh_config import Hop
+from console.remote.trust import KnownHosts, describe
 from console.values import clean
 
 

@@ -13,10 +13,11 @@ import msgspec
 from console.remote.credentials import Identities, LockedKey, gather
 from console.remote.errors import HostKeyUnexpected, HostKeyUnknown, PermissionDenied, RemoteError
 from console.remote.host_key import judge
-from console.remote.known_hosts import KnownHosts, accept_host_key, own_file
+from console.remote.known_hosts import accept_host_key, own_file
 from console.remote.observer import Observer
 from console.remote.proxy_command import ProxyCommand
 from console.remote.ssh_config import Hop
+from console.remote.trust import KnownHosts
 from console.remote.vault import Secrets
 from console.remote.wording import CONNECT_FAILURES, explain_connect
 from console.values import CleanText

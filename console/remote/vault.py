@@ -19,13 +19,11 @@ _TRIES = 3
 
 
 class Secrets:
-    """What a person told this console. One for all connections, so that a reconnect asks nothing again."""
+    """What a person told this console; `remembered` is kept by it, so that a reconnect asks nothing again."""
 
-    def __init__(self, asker: Asker | None) -> None:
+    def __init__(self, asker: Asker | None, remembered: dict[str, str]) -> None:
         self._asker = asker
-        self._passphrases: dict[str, str] = {}
-        self._passwords: dict[str, str] = {}
-        self._one_at_a_time = asyncio.Lock()
+        self._remembered = remembered
 
     @property
     def can_ask(self) -> bool:
@@ -33,14 +31,14 @@ class Secrets:
 
     def password(self, hop: Hop) -> str | None:
         """The password that was given for this hop before."""
-        return self._passwords.get(str(hop))
+        return self._remembered.get(f"password {hop}")
 
     async def ask_password(self, hop: Hop) -> str | None:
         """Asks for the hop's password; what was remembered is forgotten, it did not work."""
         password = await self._ask(f"Password for {hop}: ")
-        self._passwords.pop(str(hop), None)
+        self._remembered.pop(f"password {hop}", None)
         if password is not None:
-            self._passwords[str(hop)] = password
+            self._remembered[f"password {hop}"] = password
         return password
 
     async def ask_answers(self, hop: Hop, prompts: Mapping[str, bool], answers: dict[str, str]) -> bool:
@@ -58,20 +56,19 @@ class Secrets:
 
         for attempt in range(_TRIES):
             again = "" if attempt == 0 else " (that was wrong)"
-            passphrase = self._passphrases.get(key.path) or await self._ask(f"Passphrase for {key.path}{again}: ")
+            passphrase = self._remembered.get(f"passphrase {key.path}") or await self._ask(
+                f"Passphrase for {key.path}{again}: "
+            )
             if passphrase is None:
                 return []
             try:
                 pairs = await asyncio.to_thread(load_pairs, key.path, passphrase, ())
             except (ValueError, OSError):
-                self._passphrases.pop(key.path, None)
+                self._remembered.pop(f"passphrase {key.path}", None)
                 continue
-            self._passphrases[key.path] = passphrase
+            self._remembered[f"passphrase {key.path}"] = passphrase
             return pairs
         return []
 
     async def _ask(self, prompt: str, *, secret: bool = True) -> str | None:
-        if self._asker is None:
-            return None
-        async with self._one_at_a_time:
-            return await self._asker.ask(prompt, secret)
+        return await self._asker.ask(prompt, secret) if self._asker is not None else None
