@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from console.session.protocol import HostChoice, Session
 from console.values import clean
 from console.views.text import status_lines
 from widgets.glyphs import ASCII_CLASS
-from widgets.themes import register_themes, theme_for
+from widgets.themes import DARK, register_themes
 
 FRAMES_PER_S = 4
 _HERE = Path(__file__).parent
@@ -43,7 +42,7 @@ class ConsoleApp(App[None]):
         Binding(",".join(intent.keys), f"intent('{intent.id}')", intent.title, show=False) for intent in INTENTS
     ]
 
-    def __init__(self, session: Session, *, theme: str = "dark", ascii_only: bool = False, screen: str = "") -> None:
+    def __init__(self, session: Session, *, theme: str = DARK, ascii_only: bool = False, screen: str = "") -> None:
         super().__init__()
         self.session = session
         self.host_name = next(iter(session.state.hosts), "")
@@ -51,7 +50,7 @@ class ConsoleApp(App[None]):
         self.title = "gpudeck"
         self._first_mode = screen or ("overview" if self.host_name else "hosts")
         register_themes(self)
-        self.theme = theme_for(os.environ, theme)
+        self.theme = theme
         self.set_class(ascii_only, ASCII_CLASS)
 
     async def on_mount(self) -> None:

@@ -7,7 +7,7 @@ import os
 from console.app import ConsoleApp
 from console.config import Config
 from console.session.protocol import Session
-from widgets.themes import apply_no_color
+from widgets.themes import apply_no_color, theme_for
 
 
 def make_app(session: Session, config: Config, screen: str = "") -> ConsoleApp:
@@ -15,7 +15,8 @@ def make_app(session: Session, config: Config, screen: str = "") -> ConsoleApp:
     if config.settings.no_color:
         os.environ["NO_COLOR"] = "1"
     apply_no_color()
-    return ConsoleApp(session, theme=config.settings.theme, ascii_only=config.settings.ascii, screen=screen)
+    wanted = "" if config.settings.theme == "auto" else f"gpudeck-{config.settings.theme}"
+    return ConsoleApp(session, theme=theme_for(os.environ, wanted), ascii_only=config.settings.ascii, screen=screen)
 
 
 async def show(session: Session, config: Config) -> None:

@@ -42,7 +42,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     record: bool = True
     no_color: bool = False
     ascii: bool = False
-    theme: Literal["dark", "light", "contrast", "ansi"] = "dark"
+    theme: Literal["auto", "dark", "light", "contrast", "ansi"] = "auto"
     timeout: Seconds | None = None
     ssh_config: str | None = None
 
