@@ -1,0 +1,56 @@
+"""The widget around a chart."""
+
+from __future__ import annotations
+
+from textual.events import Resize
+from textual.strip import Strip
+
+from widgets.cells import Span
+from widgets.chart_model import Chart
+from widgets.chart_text import chart_rows
+from widgets.painted import Painted
+
+
+class ChartView(Painted):
+    """Paints a chart; the same record goes to `chart_svg.to_svg`."""
+
+    can_focus = False
+
+    def __init__(
+        self, *, empty: str = "no measurements yet", id: str | None = None, classes: str | None = None
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self.empty = empty
+        self._chart = Chart()
+        self._rows: list[list[Span]] = []
+
+    @property
+    def chart(self) -> Chart:
+        """The chart shown."""
+        return self._chart
+
+    def set_chart(self, chart: Chart) -> None:
+        """Show this chart; only lines that changed are painted."""
+        if chart is self._chart or chart == self._chart:
+            return
+        self._chart = chart
+        self._redraw()
+
+    def _redraw(self) -> None:
+        width, height = self.size
+        if not self.is_attached or not width or not height:
+            return
+        old = self._rows
+        if any(any(y is not None for y in series.ys) for series in self._chart.series):
+            self._rows = chart_rows(self._chart, width, height, self.glyphs)
+        else:
+            self._rows = [[Span(self.glyphs.text(self.empty), "dim")]]
+        self.refresh_changed(old, self._rows)
+
+    def on_resize(self, _: Resize) -> None:
+        self._redraw()
+
+    def render_line(self, y: int) -> Strip:
+        """One painted line."""
+        spans = self._rows[y] if y < len(self._rows) else []
+        return self.strip(spans, self.size.width)
