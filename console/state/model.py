@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from console.state.host import Hardware
+from console.state.jobs import Jobs
 from console.state.link import Link
 from console.values import CleanText
 
@@ -18,6 +19,7 @@ class HostState:
     name: str
     link: Link = field(default_factory=Link)
     hardware: Hardware = field(default_factory=Hardware)
+    jobs: Jobs = field(default_factory=Jobs)
     revisions: Counter[str] = field(default_factory=Counter)
 
 

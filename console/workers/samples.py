@@ -6,11 +6,13 @@ from typing import Any
 
 import msgspec
 
-from console.events import Event, host
+from console.events import Event, host, jobs
 
 # The only kinds that a box may put into the session by itself.
 SAMPLE_KINDS: dict[str, type[Event]] = {
-    kind.__name__: kind for kind in host.EVENTS if kind not in (host.GpusExpected, host.MachineIdentified)
+    kind.__name__: kind
+    for kind in (*host.EVENTS, *jobs.EVENTS)
+    if kind not in (host.GpusExpected, host.MachineIdentified)
 }
 
 

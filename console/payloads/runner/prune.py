@@ -1,0 +1,65 @@
+"""Removing what finished jobs left, and telling what stays on the box."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shutil
+from typing import Any
+
+from . import folder
+from .evidence import live
+
+PROOF = os.path.join(".cache", "gpudeck", "proof.json")
+
+
+def prune(request: dict[str, Any]) -> dict[str, Any]:
+    """`all`: proof files of the jobs' repositories, too, and nothing at all while a job runs. `dry_run`: only tell.
+
+    Answers {removed, running, proofs, stays: {units, models, tokens}}, paths and ids.
+    """
+    with folder.locked():
+        jobs = {job_id: folder.read(folder.path_of(job_id), folder.JOB) for job_id in folder.job_ids()}
+        running = [job_id for job_id, job in jobs.items() if job is not None and live(job)]
+        answer: dict[str, Any] = {"removed": [], "running": running, "proofs": []}
+        models = _models(job for job in jobs.values() if job is not None)
+        if not (request["all"] and running):
+            answer["removed"] = [job_id for job_id in jobs if job_id not in running]
+            answer["proofs"] = [path for path in map(_proof, models) if os.path.isfile(path)] if request["all"] else []
+            if not request.get("dry_run"):
+                _remove(answer["removed"], answer["proofs"])
+        answer["stays"] = {"units": _units(), "models": models, "tokens": _tokens()}
+        return answer
+
+
+def _remove(job_ids: list[str], proofs: list[str]) -> None:
+    for job_id in job_ids:
+        path = folder.path_of(job_id)
+        if not os.path.islink(path):
+            shutil.rmtree(path)
+    for proof in proofs:
+        os.unlink(proof)
+        with contextlib.suppress(OSError):  # not empty: somebody else's
+            os.rmdir(os.path.dirname(proof))
+
+
+def _models(jobs: Any) -> list[str]:
+    """Where the jobs of this box put or used repositories: `path` and `draft_path` of their meta."""
+    named = {job["meta"].get(key) for job in jobs for key in ("path", "draft_path")}
+    return sorted(path for path in named if isinstance(path, str) and os.path.isdir(path))
+
+
+def _proof(model: str) -> str:
+    return os.path.join(model, PROOF)
+
+
+def _units() -> list[str]:
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return sorted(map(os.path.basename, glob.glob(os.path.join(glob.escape(config), "systemd/user/gpudeck-*.service"))))
+
+
+def _tokens() -> list[str]:
+    home = os.environ.get("HF_HOME") or os.path.join(os.path.expanduser("~"), ".cache", "huggingface")
+    path = os.environ.get("HF_TOKEN_PATH") or os.path.join(home, "token")
+    return [path] if os.path.isfile(path) else []
