@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,15 +12,15 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
-from console.intents import BY_ID, INTENTS, Intent, available, refusal, twin
+from console.intents import BY_ID, INTENTS, available, refusal, twin
 from console.screens.base import DeckScreen
-from console.screens.frame import Frame, frame_of
-from console.screens.help import HelpScreen
+from console.screens.frame import frame_of
+from console.screens.handlers import HANDLERS
 from console.screens.hosts import HostsScreen
 from console.screens.overview import HostScreen, OverviewScreen
+from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values import clean
-from console.views.text import status_lines
 from widgets.glyphs import ASCII_CLASS
 from widgets.themes import DARK, register_themes
 
@@ -42,19 +42,22 @@ class ConsoleApp(App[None]):
         Binding(",".join(intent.keys), f"intent('{intent.id}')", intent.title, show=False) for intent in INTENTS
     ]
 
-    def __init__(self, session: Session, *, theme: str = DARK, ascii_only: bool = False, screen: str = "") -> None:
+    def __init__(
+        self, session: Session, *, player: Player | None = None, theme: str = DARK, ascii_only: bool = False
+    ) -> None:
         super().__init__()
         self.session = session
+        self.player = player
+        self._ticked = time.monotonic()
         self.host_name = next(iter(session.state.hosts), "")
         self.choices: Sequence[HostChoice] = ()
         self.title = "gpudeck"
-        self._first_mode = screen or ("overview" if self.host_name else "hosts")
         register_themes(self)
         self.theme = theme
         self.set_class(ascii_only, ASCII_CLASS)
 
     async def on_mount(self) -> None:
-        await self.switch_mode(self._first_mode)
+        await self.switch_mode("overview" if self.host_name or self.player else "hosts")
         self.set_interval(1 / FRAMES_PER_S, self.tick)
         self.call_after_refresh(self._painted_first)
 
@@ -70,6 +73,9 @@ class ConsoleApp(App[None]):
 
     def tick(self) -> None:
         """One beat of the frame clock: the visible screen alone is painted."""
+        before, self._ticked = self._ticked, time.monotonic()
+        if self.player:
+            self.player.tick(self._ticked - before)
         if not self.host_name:
             self.host_name = next(iter(self.session.state.hosts), "")
         if isinstance(self.screen, DeckScreen):
@@ -89,7 +95,7 @@ class ConsoleApp(App[None]):
         intent, frame = BY_ID[intent_id], frame_of(self)
         refused = refusal(intent, frame.situation)
         host = frame.host.name if frame.host else ""
-        if intent.live and self.session.controls:
+        if intent.where == "live" and self.session.controls:
             issued = IntentIssued(
                 host=host, key=clean(intent.id), command=clean(twin(intent, host)), refused_by=clean(refused)
             )
@@ -97,56 +103,7 @@ class ConsoleApp(App[None]):
         if refused:
             self.notify(refused, severity="warning")
             return
-        if intent.id.startswith("screen_"):
-            self.switch_mode(intent.id.removeprefix("screen_"))
-        else:
-            getattr(self, f"do_{intent.id}")(intent, frame)
-
-    def do_help(self, _intent: Intent, frame: Frame) -> None:
-        self.push_screen(HelpScreen(available(frame.situation), frame))
-
-    def do_palette(self, _intent: Intent, _frame: Frame) -> None:
-        self.action_command_palette()
-
-    def do_back(self, _intent: Intent, _frame: Frame) -> None:
-        if self.screen.maximized:
-            self.screen.minimize()
-        elif self.host_name:
-            self.switch_mode("overview")
-
-    def do_quit(self, _intent: Intent, _frame: Frame) -> None:
-        self.exit()
-
-    def do_zoom(self, _intent: Intent, _frame: Frame) -> None:
-        if self.screen.maximized:
-            self.screen.minimize()
-        elif self.focused:
-            self.screen.maximize(self.focused)
-
-    def do_check_again(self, _intent: Intent, frame: Frame) -> None:
-        if self.session.controls and frame.host:
-            self.session.controls.again(frame.host.name)
-
-    def do_copy(self, _intent: Intent, frame: Frame) -> None:
-        if frame.host:
-            self.copy_to_clipboard("\n".join(status_lines(frame.host, frame.now)))
-            self.notify(f"copied the status of {frame.host.name}")
-
-    def do_next_box(self, _intent: Intent, _frame: Frame) -> None:
-        self._turn(1)
-
-    def do_previous_box(self, _intent: Intent, _frame: Frame) -> None:
-        self._turn(-1)
-
-    def _turn(self, step: int) -> None:
-        names = list(self.session.state.hosts)
-        self.host_name = names[(names.index(self.host_name) + step) % len(names)]
-        self.tick()
-
-    def do_shell(self, _intent: Intent, frame: Frame) -> None:
-        if self.session.controls and frame.host:
-            with self.suspend():
-                subprocess.run(self.session.controls.shell_command(frame.host.name), check=False)
+        HANDLERS[intent.id](self, frame)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The palette, from the same table."""

@@ -6,7 +6,7 @@ Lower case looks, upper case changes the box; `N` (a note in the record alone) a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from console.state import HostState
 
@@ -27,7 +27,7 @@ class Intent(NamedTuple):
     """One wish. `guard` gives the sentence why it is refused now, or nothing.
 
     `command` is the same wish at the command line, with `{host}` for the box; `changes` says that it changes the
-    box; `live` that it needs one (a replay has none); `footer` that the footer shows it.
+    box; `where` that it needs a live box, or a replay; `footer` that the footer shows it.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Intent(NamedTuple):
     help: str
     command: str = ""
     changes: bool = False
-    live: bool = False
+    where: Literal["both", "live", "replay"] = "both"
     footer: bool = False
     guard: Guard = lambda _: ""
 
@@ -72,22 +72,30 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
     Intent(
-        "check_again", ("r",), "Check again", "Reconnect now, or read everything again", live=True, footer=True,
+        "check_again", ("r",), "Check again", "Reconnect now, or read everything again", where="live", footer=True,
         guard=_needs_host,
     ),
     Intent("copy", ("y",), "Copy", "Copy the status of the box", command="gpudeck status {host}", guard=_needs_host),
     Intent("previous_box", ("left_square_bracket",), "Previous box", "Show the box before", guard=_needs_several),
     Intent("next_box", ("right_square_bracket",), "Next box", "Show the box after", guard=_needs_several),
-    Intent("note", ("N",), "Note", "Write a note into the recording", live=True),
+    Intent("note", ("N",), "Note", "Write a note into the recording", where="live"),
     Intent(
         "shell",
         ("exclamation_mark",),
         "Shell",
         "Hand the terminal to ssh, and come back",
         command="gpudeck shell {host}",
-        live=True,
+        where="live",
         guard=_needs_link,
     ),
+    Intent("play", ("space",), "Play / pause", "Pause the replay, or play on", where="replay", footer=True),
+    Intent("step", ("full_stop",), "Step", "One fact on", where="replay"),
+    Intent("back_10", ("left_curly_bracket",), "Back 10 s", "Ten seconds back", where="replay"),
+    Intent("on_10", ("right_curly_bracket",), "On 10 s", "Ten seconds on", where="replay"),
+    Intent("faster", ("plus",), "Faster", "Twice the speed, up to 8×", where="replay"),
+    Intent("slower", ("minus",), "Slower", "Half the speed, down to 0.25×", where="replay"),
+    Intent("go_to", ("t",), "Go to time", "Seconds since the start, or HH:MM:SS", where="replay"),
+    Intent("notable", ("n",), "Next event", "Play to the next notable event", where="replay", footer=True),
 )  # fmt: skip
 
 BY_ID = {intent.id: intent for intent in INTENTS}
@@ -98,13 +106,15 @@ def available(situation: Situation) -> tuple[Intent, ...]:
     return tuple(
         intent
         for intent in INTENTS
-        if not (intent.changes and situation.read_only) and not (intent.live and situation.replayed)
+        if not (intent.changes and situation.read_only) and intent.where != ("live" if situation.replayed else "replay")
     )
 
 
 def refusal(intent: Intent, situation: Situation) -> str:
     """Why the wish cannot be granted now, in a sentence; empty when it can."""
-    if intent.live and situation.replayed:
+    if intent.where == "replay" and not situation.replayed:
+        return "Only a replay can be played."
+    if intent.where == "live" and situation.replayed:
         return "This is a replay: nothing can be changed or asked."
     if intent.changes and situation.read_only:
         return "The session is read-only."

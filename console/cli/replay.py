@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
@@ -13,10 +11,9 @@ from console.cli.flags import Flags
 from console.cli.output import emit
 from console.cli.stop import USAGE, StopError
 from console.journal import Header, RecordingError
+from console.session.moments import parse_moment
 from console.session.replay import Replay, play
 from console.views.replay import replay_lines, replay_object
-
-_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 
 
 @click.command("replay")
@@ -52,12 +49,15 @@ def command(
         replay = Replay(chosen)
     except RecordingError as error:
         raise StopError(USAGE, str(error)) from error
-    rate, moment = parse_speed(speed), parse_moment(until, replay.header)
+    rate, moment = parse_speed(speed), _moment(until, replay.header)
     if not (headless or flags.json_output or as_text or svg) and sys.stdin.isatty() and sys.stderr.isatty():
         from console.cli.boxes import configuration, run
         from console.cli.screen import show
+        from console.session.player import Player
 
-        return run(show(replay, configuration(flags)))
+        if moment is not None:
+            replay.advance(moment)
+        return run(show(replay, configuration(flags), Player(replay, rate or 1.0)))
     play(replay, rate, moment)
     if svg:
         from console.screens.export import write_svgs
@@ -87,21 +87,8 @@ def parse_speed(text: str | None) -> float | None:
     return speed
 
 
-def parse_moment(text: str | None, header: Header) -> float | None:
-    """Seconds since the start, from seconds or from a UTC clock time (the first one after the start)."""
-    if text is None:
-        return None
-    if clock := _CLOCK.fullmatch(text):
-        started = datetime.fromisoformat(header.started)
-        hours, minutes, seconds = int(clock[1]), int(clock[2]), float(clock[3] or 0)
-        if hours < 24:
-            day = started.replace(hour=0, minute=0, second=0, microsecond=0)
-            moment = day + timedelta(hours=hours, minutes=minutes, seconds=seconds)
-            return ((moment - started) % timedelta(days=1)).total_seconds()
+def _moment(text: str | None, header: Header) -> float | None:
     try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e9:
-        raise StopError(USAGE, f"--until {text!r}: give seconds, or HH:MM:SS.")
-    return value
+        return parse_moment(text, header) if text is not None else None
+    except ValueError as error:
+        raise StopError(USAGE, f"--until: {error}") from error

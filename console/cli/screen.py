@@ -6,22 +6,23 @@ import os
 
 from console.app import ConsoleApp
 from console.config import Config
+from console.session.player import Player
 from console.session.protocol import Session
 from widgets.themes import apply_no_color, theme_for
 
 
-def make_app(session: Session, config: Config, screen: str = "") -> ConsoleApp:
+def make_app(session: Session, config: Config, player: Player | None = None) -> ConsoleApp:
     """The app with the looks of the configuration."""
     if config.settings.no_color:
         os.environ["NO_COLOR"] = "1"
     apply_no_color()
     wanted = "" if config.settings.theme == "auto" else f"gpudeck-{config.settings.theme}"
-    return ConsoleApp(session, theme=theme_for(os.environ, wanted), ascii_only=config.settings.ascii, screen=screen)
+    return ConsoleApp(session, player=player, theme=theme_for(os.environ, wanted), ascii_only=config.settings.ascii)
 
 
-async def show(session: Session, config: Config) -> None:
+async def show(session: Session, config: Config, player: Player | None = None) -> None:
     """Show the session until the user quits; what broke the app is raised."""
-    app = make_app(session, config)
+    app = make_app(session, config, player)
     await app.run_async()
     if app.return_code:
         raise SystemExit(app.return_code)

@@ -13,6 +13,7 @@ from console.intents import available
 from console.screens.frame import Frame, frame_of
 from console.screens.header import paint_header
 from console.screens.pane import DeckPane
+from console.screens.replay_bar import replay_line
 from console.views.next import next_step
 from widgets.cells import Cell, Line, Piece, StateKind
 from widgets.header_bar import HeaderBar
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from console.app import ConsoleApp
 
 _KEY_NAMES = {"question_mark": "?", "colon": ":", "exclamation_mark": "!", "left_square_bracket": "[",
-              "right_square_bracket": "]", "escape": "esc", "slash": "/", "ampersand": "&"}  # fmt: skip
+              "right_square_bracket": "]", "escape": "esc", "slash": "/", "ampersand": "&", "full_stop": ".",
+              "left_curly_bracket": "{", "right_curly_bracket": "}", "plus": "+", "minus": "-"}  # fmt: skip
 
 
 def key_name(key: str) -> str:
@@ -41,6 +43,8 @@ class DeckScreen(Screen[None]):
         yield HeaderBar(id="header")
         yield NextLine(id="next")
         yield from self.body()
+        if cast("ConsoleApp", self.app).player is not None:
+            yield Lines(id="replay-bar")
         yield Lines(id="footer")
 
     def body(self) -> Iterable[Widget]:
@@ -65,6 +69,8 @@ class DeckScreen(Screen[None]):
             self._paint_next(frame)
             for pane in self.query(DeckPane):
                 pane.paint(frame)
+            if player := cast("ConsoleApp", self.app).player:
+                self.query_one("#replay-bar", Lines).set_lines([replay_line(player)])
             self.query_one("#footer", Lines).set_lines([_footer(frame)])
 
     def _paint_next(self, frame: Frame) -> None:

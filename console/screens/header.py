@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from console.events.link import LinkState
 from console.screens.frame import Frame
+from console.screens.replay_bar import clock
 from console.state import HostState
 from console.values import format_duration, known
 from widgets.cells import Cell, State, StateKind
@@ -21,7 +22,7 @@ def paint_header(bar: HeaderBar, frame: Frame) -> None:
     if session.demo:
         left.append(Part((Cell(" DEMO ", "badge"),)))
     if session.controls is None:
-        left.append(Part((Cell(f" REPLAY {_clock(frame.now)} ", "replay"),)))
+        left.append(Part((Cell(f" REPLAY {clock(frame.now)} ", "replay"),)))
     left += _hosts(frame)
     if host is not None:
         left += _link(host, frame.now)
@@ -62,8 +63,3 @@ def _right(frame: Frame) -> list[Part]:
         parts.append(Part((Cell("read-only", "warn"),)))
     parts.append(Part((Cell(session.header.at(frame.now)[11:19] + "Z", "dim"),), 1))
     return parts
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from console.events import Stamped
@@ -21,6 +21,7 @@ class Replay:
 
     def __init__(self, path: Path) -> None:
         """Open a recording; raises RecordingError."""
+        self._path = path
         self._recording = Recording(path)
         self.header: Header = self._recording.header
         self.recording = ""
@@ -46,6 +47,11 @@ class Replay:
     def ended(self) -> bool:
         """True when no fact is left."""
         return self._next is None
+
+    @property
+    def upcoming(self) -> Stamped | None:
+        """The fact that `step` will fold."""
+        return self._next
 
     @property
     def next_t(self) -> float | None:
@@ -76,12 +82,12 @@ class Replay:
             self._rewind()
         self.advance(max(t, 0.0))
 
-    def skip_to(self, notable: Callable[[Stamped], bool]) -> Stamped | None:
-        """Play to the next notable fact; None when there is none left."""
-        while (stamped := self.step()) is not None:
-            if notable(stamped):
-                return stamped
-        return None
+    def measure(self) -> float:
+        """Seconds from the start to the last fact. Reads the whole file."""
+        last = 0.0
+        for stamped in Recording(self._path).facts():  # a reader of its own: this one is in the middle of the file
+            last = stamped.t
+        return last
 
     def _fold(self, stamped: Stamped) -> None:
         reduce(self.state, stamped)

@@ -72,6 +72,7 @@ class Ways:
         connection = await asyncio.to_thread(importlib.import_module, "console.remote.connection")
         link: Link = await connection.connect(
             host.ssh,
+            python=host.python,
             env=host.env,
             ssh_config=ssh_config,
             asker=self._asker,

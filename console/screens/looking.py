@@ -1,0 +1,97 @@
+"""Intents that only look: help, palette, screens, zoom, copy, the next box, a shell, a note."""
+
+from __future__ import annotations
+
+import subprocess
+from functools import partial
+from typing import TYPE_CHECKING
+
+from console.events.link import NoteWritten
+from console.intents import available
+from console.screens.frame import Frame
+from console.screens.help import HelpScreen
+from console.values import clean
+from console.views.text import status_lines
+from widgets.dialog import TextDialog
+
+if TYPE_CHECKING:
+    from console.app import ConsoleApp
+
+SCREEN_NAMES = ("hosts", "overview", "host")
+
+
+def _help(app: ConsoleApp, frame: Frame) -> None:
+    app.push_screen(HelpScreen(available(frame.situation), frame))
+
+
+def _palette(app: ConsoleApp, _frame: Frame) -> None:
+    app.action_command_palette()
+
+
+def _back(app: ConsoleApp, _frame: Frame) -> None:
+    if app.screen.maximized:
+        app.screen.minimize()
+    elif app.host_name:
+        app.switch_mode("overview")
+
+
+def _quit(app: ConsoleApp, _frame: Frame) -> None:
+    app.exit()
+
+
+def _zoom(app: ConsoleApp, _frame: Frame) -> None:
+    if app.screen.maximized:
+        app.screen.minimize()
+    elif app.focused:
+        app.screen.maximize(app.focused)
+
+
+def _show(name: str, app: ConsoleApp, _frame: Frame) -> None:
+    app.switch_mode(name)
+
+
+def _check_again(app: ConsoleApp, frame: Frame) -> None:
+    if app.session.controls and frame.host:
+        app.session.controls.again(frame.host.name)
+
+
+def _copy(app: ConsoleApp, frame: Frame) -> None:
+    if frame.host:
+        app.copy_to_clipboard("\n".join(status_lines(frame.host, frame.now)))
+        app.notify(f"copied the status of {frame.host.name}")
+
+
+def _turn(step: int, app: ConsoleApp, _frame: Frame) -> None:
+    names = list(app.session.state.hosts)
+    app.host_name = names[(names.index(app.host_name) + step) % len(names)]
+    app.tick()
+
+
+def _shell(app: ConsoleApp, frame: Frame) -> None:
+    if app.session.controls and frame.host:
+        with app.suspend():
+            subprocess.run(app.session.controls.shell_command(frame.host.name), check=False)
+
+
+def _note(app: ConsoleApp, _frame: Frame) -> None:
+    def written(text: str | None) -> None:
+        if text and app.session.controls:
+            app.session.controls.publish(NoteWritten(text=clean(text)))
+
+    app.push_screen(TextDialog("Note", "A note for the recording"), written)
+
+
+HANDLERS = {
+    "help": _help,
+    "palette": _palette,
+    "back": _back,
+    "quit": _quit,
+    "zoom": _zoom,
+    "check_again": _check_again,
+    "copy": _copy,
+    "next_box": partial(_turn, 1),
+    "previous_box": partial(_turn, -1),
+    "shell": _shell,
+    "note": _note,
+    **{f"screen_{name}": partial(_show, name) for name in SCREEN_NAMES},
+}

@@ -1,0 +1,55 @@
+"""Intents of a replay: pause, step, jump, speed, the next notable event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from console.screens.frame import Frame
+from console.session.moments import parse_moment
+from console.session.player import Player
+from console.views.notable import notable
+from widgets.dialog import TextDialog
+
+if TYPE_CHECKING:
+    from console.app import ConsoleApp
+
+Move = Callable[[Player], object]
+
+
+def _playing(move: Move) -> Callable[[ConsoleApp, Frame], None]:
+    def handle(app: ConsoleApp, _frame: Frame) -> None:
+        if app.player:
+            move(app.player)
+            app.tick()
+
+    return handle
+
+
+def _notable(app: ConsoleApp, _frame: Frame) -> None:
+    if app.player and app.player.next_notable(notable) is None:
+        app.notify("no further notable event")
+
+
+def _go_to(app: ConsoleApp, _frame: Frame) -> None:
+    def given(text: str | None) -> None:
+        if not text or not app.player:
+            return
+        try:
+            app.player.go_to(parse_moment(text, app.session.header))
+        except ValueError as error:
+            app.notify(str(error), severity="warning")
+
+    app.push_screen(TextDialog("Go to", "Seconds since the start, or HH:MM:SS (UTC)"), given)
+
+
+HANDLERS = {
+    "play": _playing(Player.toggle),
+    "step": _playing(Player.step),
+    "back_10": _playing(lambda player: player.jump(-10.0)),
+    "on_10": _playing(lambda player: player.jump(10.0)),
+    "faster": _playing(lambda player: player.faster(1)),
+    "slower": _playing(lambda player: player.faster(-1)),
+    "go_to": _go_to,
+    "notable": _notable,
+}
