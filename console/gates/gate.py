@@ -4,4 +4,7 @@ from __future__ import annotations
 
 from console.events.plan import Gate, GateName, Verdict
 
-__all__ = ["Gate", "GateName", "Verdict"]
+__all__ = ["RANK", "Gate", "GateName", "Verdict"]
+
+# How bad a verdict is: the worst of several is the one that counts.
+RANK: dict[Verdict, int] = {"pass": 0, "warn": 1, "unknown": 2, "block": 3}
