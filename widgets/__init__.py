@@ -30,4 +30,19 @@ HeaderBar, NextLine, GateList, PhaseBar, TransferList, Sparkline (one setter eac
     phases.set_phases([Phase("ok", "spawn", "1 s"), Phase("busy", "weights", "12/64 · eta 40 s", ratio=0.19)])
     transfers.set_transfers([Transfer("model.safetensors", "busy", "fetching", 0.81, "43/54 GB", "612 MB/s", "18 s")])
     sparkline.set_values([1.0, None, 3.0], "2 914 tok/s")
+
+LogView (a ring of 5,000 lines; keys: arrows, page, home/end, n/p for matches), with a FindBar under it:
+    log.extend([LogLine(text, level="info", rank="TP0", time="12:41:05", progress="")])    # once a frame
+    log.find("out of memory"); log.set_filter("TP3"); log.follow, log.new_lines             # posts FollowChanged
+    find_bar.open("find")                                            # posts FindBar.Changed, FindBar.Closed
+
+ChartView and the same chart as SVG (`ys` None is a gap; `flagged` are hollow):
+    chart = Chart(Axis("concurrency", log=True), Axis("tok/s", zero=True), (Series("TP8", xs, ys, lows, highs),), (Level(1, "1×"),))
+    view.set_chart(chart)
+    svg = chart_svg.to_svg(chart)
+
+Dialogs (screens for `app.push_screen(dialog, callback)`; escape and enter change nothing by default):
+    ConfirmDialog("Stop the server", [("stops", "pid 41822")], yes="Stop it", twin="gpudeck serve ct200 stop")
+    AskDialog("Token", [("stored on", "ct200")], secret=True)        # the text, or None
+    HostKeyDialog("ct200", "ssh-ed25519", "SHA256:…", via=["bastion"])
 """

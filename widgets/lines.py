@@ -47,7 +47,6 @@ class Lines(Painted):
         self.refresh_changed(old, self._shown)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.reflow()
 
     def on_resize(self, _: Resize) -> None:

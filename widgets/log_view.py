@@ -114,7 +114,6 @@ class LogView(Painted, can_focus=True):
         self.refresh()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._place()
 
     def on_resize(self, _: Resize) -> None:
