@@ -1,0 +1,3 @@
+"""Stands in for SGLang on a demo box."""
+
+__version__ = "0.5.23"
