@@ -37,9 +37,9 @@ LogView (a ring of 5,000 lines; keys: arrows, page, home/end, n/p for matches), 
     find_bar.open("find")                                            # posts FindBar.Changed, FindBar.Closed
 
 ChartView and the same chart as SVG (`ys` None is a gap; `flagged` are hollow):
-    chart = Chart(Axis("concurrency", log=True), Axis("tok/s", zero=True), (Series("TP8", xs, ys, lows, highs),), (Level(1, "1×"),))
-    view.set_chart(chart)
-    svg = chart_svg.to_svg(chart)
+    curves = (Series("TP8", xs, ys, lows, highs, flagged=frozenset({2})), Series("last week", xs2, ys2, ghost=True))
+    chart = Chart(Axis("concurrency", log=True), Axis("tok/s", zero=True), curves, (Level(2000, "goal"),))
+    view.set_chart(chart); svg = chart_svg.to_svg(chart)
 
 Dialogs (screens for `app.push_screen(dialog, callback)`; escape and enter change nothing by default):
     ConfirmDialog("Stop the server", [("stops", "pid 41822")], yes="Stop it", twin="gpudeck serve ct200 stop")
