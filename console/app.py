@@ -43,9 +43,15 @@ class ConsoleApp(App[None]):
     ]
 
     def __init__(
-        self, session: Session, *, player: Player | None = None, theme: str = DARK, ascii_only: bool = False
+        self,
+        session: Session,
+        *,
+        player: Player | None = None,
+        theme: str = DARK,
+        ascii_only: bool = False,
+        colourless: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=colourless)
         self.session = session
         self.player = player
         self._ticked = time.monotonic()

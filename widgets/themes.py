@@ -175,7 +175,7 @@ THEMES = (
             _ANSI,
             "ansi_bright_blue ansi_yellow ansi_green ansi_magenta ansi_red ansi_cyan "
             "ansi_bright_yellow ansi_bright_magenta",
-            {"dim-style": "dim", "stale-opacity": "100%", "cursor-style": "reverse"},
+            {"dim-style": "dim", "stale-opacity": "100%", "cursor-style": "reverse", "ansi-background": "ansi_default"},
         ),
     ),
 )  # fmt: skip

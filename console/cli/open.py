@@ -28,10 +28,11 @@ def command(flags: Flags, hosts: tuple[str, ...]) -> None:
         raise StopError(USAGE, "The console prints no JSON; `gpudeck status HOST --json` does.")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise StopError(USAGE, "The console needs a terminal; `gpudeck status HOST` and `--json` do not.")
-    run(_open(flags, boxes, config))
+    run(open_console(flags, boxes, config))
 
 
-async def _open(flags: Flags, boxes: list[HostConfig], config: Config) -> None:
+async def open_console(flags: Flags, boxes: list[HostConfig], config: Config) -> None:
+    """The console over a live session with these boxes."""
     async with live(flags, boxes, config, recording_file(flags, boxes, config)) as session:
         await show(session, config)
 

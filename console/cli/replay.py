@@ -60,9 +60,11 @@ def command(
         return run(show(replay, configuration(flags), Player(replay, rate or 1.0)))
     play(replay, rate, moment)
     if svg:
+        from console.cli.boxes import configuration
+        from console.cli.screen import make_picture_app
         from console.screens.export import write_svgs
 
-        write_svgs(replay, svg, flags)
+        write_svgs(make_picture_app(replay, configuration(flags)), svg)
     if flags.json_output:
         emit({"schema": "gpudeck.replay/1", "ts": replay.header.at(replay.state.t)} | _object(replay))
     elif as_text or not svg:

@@ -8,16 +8,25 @@ from console.app import ConsoleApp
 from console.config import Config
 from console.session.player import Player
 from console.session.protocol import Session
-from widgets.themes import apply_no_color, theme_for
+from widgets.themes import DARK, apply_no_color, theme_for
 
 
 def make_app(session: Session, config: Config, player: Player | None = None) -> ConsoleApp:
-    """The app with the looks of the configuration."""
+    """The app with the looks of the configuration and of the terminal."""
     if config.settings.no_color:
         os.environ["NO_COLOR"] = "1"
-    apply_no_color()
-    wanted = "" if config.settings.theme == "auto" else f"gpudeck-{config.settings.theme}"
-    return ConsoleApp(session, player=player, theme=theme_for(os.environ, wanted), ascii_only=config.settings.ascii)
+    colourless = apply_no_color()
+    theme = theme_for(os.environ, _wanted_theme(config))
+    return ConsoleApp(session, player=player, theme=theme, ascii_only=config.settings.ascii, colourless=colourless)
+
+
+def make_picture_app(session: Session, config: Config) -> ConsoleApp:
+    """The app for a picture, which looks the same whatever the terminal is."""
+    return ConsoleApp(session, theme=_wanted_theme(config) or DARK, ascii_only=config.settings.ascii)
+
+
+def _wanted_theme(config: Config) -> str:
+    return "" if config.settings.theme == "auto" else f"gpudeck-{config.settings.theme}"
 
 
 async def show(session: Session, config: Config, player: Player | None = None) -> None:

@@ -32,7 +32,7 @@ def command(flags: Flags, host: str, watch: bool) -> None:
 
 async def _status(flags: Flags, host: str, watch: bool) -> None:
     async with connected(flags, host) as session:
-        await session.wait(lambda state: _complete(state, host), FIRST_SAMPLES_S)
+        await settled(session, host)
         _print(session, host, flags, stream=watch)
         while watch:
             seen = session.state.seq
@@ -40,6 +40,11 @@ async def _status(flags: Flags, host: str, watch: bool) -> None:
             if session.state.seq == seen and session.state.hosts[host].link.state == "blocked":
                 raise StopError(CONNECTION, session.state.hosts[host].link.sentence)
             _print(session, host, flags, stream=True)
+
+
+async def settled(session: LiveSession, host: str) -> bool:
+    """Wait for the first samples; False when some did not come."""
+    return await session.wait(lambda state: _complete(state, host), FIRST_SAMPLES_S)
 
 
 def _complete(state: State, host: str) -> bool:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from console.screens import looking, playing
-from console.screens.frame import Frame
-
-if TYPE_CHECKING:
-    from console.app import ConsoleApp
-
-Handler = Callable[["ConsoleApp", Frame], None]
+from console.screens.handler import Handler
 
 HANDLERS: Mapping[str, Handler] = {**looking.HANDLERS, **playing.HANDLERS}

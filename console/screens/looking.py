@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,11 @@ from console.screens.frame import Frame
 from console.screens.help import HelpScreen
 from console.values import clean
 from console.views.text import status_lines
-from widgets.dialog import TextDialog
+from widgets.dialog import AskDialog
 
 if TYPE_CHECKING:
     from console.app import ConsoleApp
+    from console.screens.handler import Handler
 
 SCREEN_NAMES = ("hosts", "overview", "host")
 
@@ -78,10 +80,10 @@ def _note(app: ConsoleApp, _frame: Frame) -> None:
         if text and app.session.controls:
             app.session.controls.publish(NoteWritten(text=clean(text)))
 
-    app.push_screen(TextDialog("Note", "A note for the recording"), written)
+    app.push_screen(AskDialog("Note", [("goes into", "the recording alone")]), written)
 
 
-HANDLERS = {
+HANDLERS: Mapping[str, Handler] = {
     "help": _help,
     "palette": _palette,
     "back": _back,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from console.screens.frame import Frame
 from console.session.moments import parse_moment
 from console.session.player import Player
 from console.views.notable import notable
-from widgets.dialog import TextDialog
+from widgets.dialog import AskDialog
 
 if TYPE_CHECKING:
     from console.app import ConsoleApp
+    from console.screens.handler import Handler
 
 Move = Callable[[Player], object]
 
@@ -40,10 +41,10 @@ def _go_to(app: ConsoleApp, _frame: Frame) -> None:
         except ValueError as error:
             app.notify(str(error), severity="warning")
 
-    app.push_screen(TextDialog("Go to", "Seconds since the start, or HH:MM:SS (UTC)"), given)
+    app.push_screen(AskDialog("Go to", [("a moment", "seconds since the start, or HH:MM:SS (UTC)")]), given)
 
 
-HANDLERS = {
+HANDLERS: Mapping[str, Handler] = {
     "play": _playing(Player.toggle),
     "step": _playing(Player.step),
     "back_10": _playing(lambda player: player.jump(-10.0)),

@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from console.config import Config, HostConfig
 from console.config.aliases import ssh_aliases
@@ -15,6 +15,9 @@ from console.config.memory import recent_hosts
 from console.remote.agent import Agent
 from console.remote.asker import Asker
 from console.workers.link import Link
+
+if TYPE_CHECKING:
+    from console.demo.box import DemoBox
 
 DEMO, LOCAL = "demo", "local"
 
@@ -56,7 +59,7 @@ class Ways:
         self._expected = expect_fingerprint
         self._resources = resources
         self._remembered: dict[str, str] = {}
-        self._demo: tuple[HostConfig, Path] | None = None
+        self._demo: DemoBox | None = None
 
     @property
     def _ssh_config(self) -> Path | None:
@@ -68,7 +71,7 @@ class Ways:
             return LocalLink(host)
         ssh_config = self._ssh_config
         if host.name == DEMO:
-            host, ssh_config = await self._demo_box()
+            ssh_config = (await self.demo_box()).ssh_config
         connection = await asyncio.to_thread(importlib.import_module, "console.remote.connection")
         link: Link = await connection.connect(
             host.ssh,
@@ -81,13 +84,14 @@ class Ways:
         )
         return link
 
-    async def _demo_box(self) -> tuple[HostConfig, Path]:
+    async def demo_box(self) -> DemoBox:
         """The demo box, started once a session."""
-        if self._demo is None:
-            from console.demo.box import demo_box
-
-            self._demo = await self._resources.enter_async_context(demo_box())
-        return self._demo
+        if self._demo is not None:
+            return self._demo
+        room = await asyncio.to_thread(importlib.import_module, "console.demo.box")
+        box: DemoBox = await self._resources.enter_async_context(room.demo_box())
+        self._demo = box
+        return box
 
     def nvml(self, host: HostConfig) -> bytes:
         """nvidia-ml-py's single file as it is installed here; the demo box plays its own."""
@@ -109,5 +113,5 @@ class Ways:
         """The arguments of an interactive shell on the box."""
         if host.name == LOCAL:
             return ["sh", "-i"]
-        config = self._demo[1] if host.name == DEMO and self._demo else self._ssh_config
+        config = self._demo.ssh_config if host.name == DEMO and self._demo else self._ssh_config
         return ["ssh", *(["-F", str(config)] if config else []), "--", host.ssh]

@@ -1,0 +1,33 @@
+"""Screens as SVG files, from any session."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from console.app import SCREENS, ConsoleApp
+from console.screens.base import DeckScreen
+from console.values.secrets import redact
+
+SIZE = (120, 40)
+
+
+def write_svgs(app: ConsoleApp, directory: Path) -> list[Path]:
+    """Write `<screen>.svg` for each screen into the directory, made when missing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    return asyncio.run(_write(app, directory))
+
+
+async def _write(app: ConsoleApp, directory: Path) -> list[Path]:
+    written = []
+    async with app.run_test(size=SIZE) as pilot:
+        for name in SCREENS:
+            await app.switch_mode(name)
+            await pilot.pause()
+            if isinstance(app.screen, DeckScreen):
+                app.screen.repaint()
+            await pilot.pause()
+            path = directory / f"{name}.svg"
+            path.write_text(redact(app.export_screenshot(title=f"gpudeck {app.host_name}".rstrip())), "utf-8")
+            written.append(path)
+    return written
