@@ -152,7 +152,8 @@ class Download:
     def _one_child(self, before: dict[str, Any]) -> dict[str, Any] | None:
         """Watches one child to its end. None when the library returned, else the refusal."""
         pid, pipe = child.start(self._child)
-        activity = Activity("127.0.0.1" in self._endpoint() or "localhost" in self._endpoint())
+        endpoint = str(self.config.get("env", {}).get("HF_ENDPOINT") or os.environ.get("HF_ENDPOINT", ""))
+        activity = Activity("//127.0.0.1" in endpoint or "//localhost" in endpoint, self.stall_s / 6.0)
         told, data, complete = False, b"", False
         while not complete:
             ready, _, _ = select.select([pipe], [], [], TICK_S)
@@ -203,9 +204,6 @@ class Download:
             **now,
         )
         return now
-
-    def _endpoint(self) -> str:
-        return str(self.config.get("env", {}).get("HF_ENDPOINT") or os.environ.get("HF_ENDPOINT", ""))
 
     def _child(self) -> dict[str, Any]:
         """In the child: one call of the library, its end as data."""

@@ -79,12 +79,14 @@ def _probe(
 ) -> tuple[dict[str, Any], str | None]:
     """The state of the content: `auth_check`, then HEAD of the first LFS file."""
     library = client.library
+    ready = {"state": "ready", "status": 200, "text": "", "class": "", "retry_after_s": None}
     _, refusal = client.call(library.HfApi().auth_check, repo)
     target = probe_target(files or [])
     if refusal is None and target is not None:
         url = library.hf_hub_url(repo, target, revision=commit)
-        _, refusal = client.call(library.get_hf_file_metadata, url, timeout=10)
-    ready = {"state": "ready", "status": 200, "text": "", "class": "", "retry_after_s": None}
+        found, refusal = client.call(library.get_hf_file_metadata, url, timeout=10)
+        if found is not None and found.commit_hash is None:
+            refusal = dict(ready, state="endpoint_bad", text="The answer has no X-Repo-Commit header.")
     return refusal or tree_refusal or ready, target
 
 

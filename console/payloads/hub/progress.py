@@ -107,11 +107,10 @@ def _size(path: str) -> int | None:
 class Activity:
     """Whether anything moves: bytes on the disk, on the network, or read by the child (it may be hashing)."""
 
-    WINDOW_S = 10.0
     QUIET_BYTES_S = 65536.0
 
-    def __init__(self, loopback: bool) -> None:
-        self._loopback = loopback
+    def __init__(self, loopback: bool, window_s: float) -> None:
+        self._loopback, self._window_s = loopback, window_s
         self.grew = self.moved = time.monotonic()
         self._most = -1
         self._samples: list[tuple[float, int]] = []
@@ -122,7 +121,7 @@ class Activity:
         if present > self._most:
             self._most, self.grew, self.moved = present, now, now
         self._samples.append((now, network_bytes(self._loopback) + _read_bytes(pid)))
-        while len(self._samples) > 2 and self._samples[0][0] < now - self.WINDOW_S:
+        while len(self._samples) > 2 and self._samples[0][0] < now - self._window_s:
             self._samples.pop(0)
         (first, before), (_, after) = self._samples[0], self._samples[-1]
         if now > first and (after - before) / (now - first) > self.QUIET_BYTES_S:

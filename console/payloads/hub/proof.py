@@ -85,7 +85,7 @@ def holds(entry: dict[str, Any], now: dict[str, int] | None) -> bool:
 
 
 def summary(root: str, proof: dict[str, Any]) -> dict[str, Any]:
-    """`state`, `files`, `files_ok`, `proved`, `changed`, `total_bytes`, `present_bytes`: from stat alone."""
+    """`state`, `filtered`, `files`, `files_ok`, `proved`, `changed`, `total_bytes`, `present_bytes`, from stat."""
     counts = {"files": len(proof["files"]), "files_ok": 0, "proved": 0, "changed": 0, "present_bytes": 0}
     sizes: list[int | None] = []
     for path, entry in proof["files"].items():
@@ -97,7 +97,8 @@ def summary(root: str, proof: dict[str, Any]) -> dict[str, Any]:
         counts["proved"] += holds(entry, now)
         counts["changed"] += bool(entry.get("proved")) and not holds(entry, now)
     total = sum_known(sizes)
-    return {"state": _state(root, proof, counts), "total_bytes": total, **counts}
+    filtered = bool(proof.get("include") or proof.get("exclude"))
+    return {"state": _state(root, proof, counts), "total_bytes": total, "filtered": filtered, **counts}
 
 
 def _state(root: str, proof: dict[str, Any], counts: dict[str, int]) -> str:

@@ -35,7 +35,8 @@ class Verify:
         wrong = {item["path"] for item in bad}
         files = [(path, entry) for path, entry in self.proof["files"].items() if path not in wrong]
         bad += self._hashes([item for item in files if self.config.get("again") or not self._proved(item)])
-        bad += [*index_missing(self.root, {item["path"] for item in bad}), *self._extra()]
+        if not (self.proof.get("include") or self.proof.get("exclude")):  # a filtered one may stand beside others
+            bad += [*index_missing(self.root, {item["path"] for item in bad}), *self._extra()]
         self._write(bad)
         return self._end(bad)
 
@@ -117,9 +118,7 @@ class Verify:
         return digest == etag
 
     def _extra(self) -> Iterator[dict[str, Any]]:
-        """Files that the manifest does not know; a filtered download may stand beside others."""
-        if self.proof.get("include") or self.proof.get("exclude"):
-            return
+        """Files that the manifest does not know."""
         for path in present_files(self.root):
             if path not in self.proof["files"]:
                 yield _item(path, "extra", {"size": None, "sha256": None}, proof.seal(self.root, path))
