@@ -6,6 +6,7 @@ Dots are or-ed into cells, so crossing curves both stay visible; a cell has the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor
 
 from widgets.cells import Span
 
@@ -48,18 +49,22 @@ class Canvas:
         inks[cell] = ink
 
     def line(self, x0: int, y0: int, x1: int, y1: int, ink: str) -> None:
-        """A straight line, drawn as one run a column: the runs of neighbouring columns touch."""
+        """A straight line, drawn as one run a column; neighbouring runs touch and do not overlap."""
         if x0 > x1:
             x0, y0, x1, y1 = x1, y1, x0, y0
         if x0 == x1:
             self.run(x0, min(y0, y1), max(y0, y1), ink)
             return
         slope = (y1 - y0) / (x1 - x0)
-        previous = y0
+        step = 1 if y1 >= y0 else -1
+        start = y0
         for x in range(max(x0, 0), min(x1, self.dots_wide - 1) + 1):
-            y = round(y0 + slope * (x - x0 + 0.5)) if x < x1 else y1
-            self.run(x, min(previous, y), max(previous, y), ink)
-            previous = y
+            middle = y0 + slope * (x - x0 + 0.5)
+            end = y1 if x >= x1 else ceil(middle - 0.5) if step > 0 else floor(middle + 0.5)
+            if (end - start) * step < 0:
+                start = end
+            self.run(x, min(start, end), max(start, end), ink)
+            start = end + step if slope else end
 
     def mark(self, x: int, y: int, glyph: str, ink: str) -> None:
         """A marker glyph in the cell of a dot; it stands over the dots."""

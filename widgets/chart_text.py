@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from widgets.axes import Scale, tick_text, ticks
 from widgets.braille import Canvas
-from widgets.cells import Span, cut, cut_spans, spans_width, width_of
+from widgets.cells import Span, cut, cut_spans, spans_width
 from widgets.chart_model import Chart, Series
 from widgets.glyphs import Glyphs
 
@@ -31,7 +31,9 @@ class Frame(NamedTuple):
     def row(self, value: float) -> int | None:
         """The dot row of a y value, 0 at the top."""
         place = self.y.place(value)
-        return None if place is None else round((1 - place) * (self.canvas.dots_high - 1))
+        if place is None or not isfinite(place):
+            return None
+        return round((1 - place) * (self.canvas.dots_high - 1))
 
 
 def series_ink(index: int, series: Series) -> str:
@@ -87,11 +89,10 @@ def _draw(chart: Chart, frame: Frame, glyphs: Glyphs) -> None:
     for level in chart.levels:
         if (row := frame.row(level.y)) is not None:
             frame.canvas.level(row, "level")
+            _level_label(level.label, row, frame.canvas, glyphs)
     order = sorted(enumerate(chart.series), key=lambda pair: not pair[1].ghost)
     for index, series in order:
         _draw_series(series, index, frame, glyphs)
-    for level in chart.levels:
-        _level_label(level.label, level.y, frame, glyphs)
 
 
 def _draw_series(series: Series, index: int, frame: Frame, glyphs: Glyphs) -> None:
@@ -191,15 +192,12 @@ def _draw_marks(series: Series, ys: Sequence[float | None], index: int, frame: F
             frame.canvas.mark(column, row, shapes[index % 8], series_ink(index, series))
 
 
-def _level_label(label: str, y: float, frame: Frame, glyphs: Glyphs) -> None:
-    """The name of a level at the right end, above its line, or below it at the top edge."""
-    row = frame.row(y)
-    if row is None:
-        return
-    text = cut(glyphs.text(label), frame.canvas.width - 2, glyphs.ellipsis)
+def _level_label(label: str, row: int, canvas: Canvas, glyphs: Glyphs) -> None:
+    """The name of a level at the left end, above its line, or below it at the top edge."""
+    text = cut(glyphs.text(label), canvas.width - 2, glyphs.ellipsis)
     at = row - 4 if row >= 4 else row + 4
     for offset, char in enumerate(text):
-        frame.canvas.mark(2 * (frame.canvas.width - width_of(text) + offset), at, char, "level")
+        canvas.mark(2 * (offset + 1), at, char, "level")
 
 
 # --- axes

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from widgets.cells import Bar, Span, Spark
 from widgets.glyphs import Glyphs
 
 
 def bar_spans(bar: Bar, width: int, glyphs: Glyphs) -> list[Span]:
     """A bar of exactly `width` cells. A ratio above zero never looks empty, one below one never looks full."""
-    if bar.ratio is None:
+    if bar.ratio is None or not isfinite(bar.ratio):
         return [Span(glyphs.unknown_track * width, "unknown")]
     filled, partial = _fill(min(max(bar.ratio, 0.0), 1.0), width, glyphs)
     spans = [Span(filled + partial, bar.ink), Span(glyphs.track * (width - len(filled + partial)), "track")]
     if bar.tick is not None and width:
-        spans = _with_tick(spans, min(int(bar.tick * width), width - 1), glyphs.tick)
+        spans = _with_tick(spans, min(int(min(max(bar.tick, 0.0), 1.0) * width), width - 1), glyphs.tick)
     return [span for span in spans if span.text]
 
 
@@ -45,7 +47,7 @@ def _with_tick(spans: list[Span], at: int, tick: str) -> list[Span]:
 def spark_spans(spark: Spark, width: int, glyphs: Glyphs) -> list[Span]:
     """The last `width` values, newest at the right; gaps are blank. One ink for all, so that it costs one span."""
     values = list(spark.values)[-width:] if width else []
-    known = [value for value in values if value is not None]
+    known = [value for value in values if value is not None and isfinite(value)]
     high = spark.high if spark.high is not None else max(known, default=1.0)
     scale = (len(glyphs.levels) - 1) / (high - spark.low) if high > spark.low else 0.0
     text = "".join(_level(value, spark.low, scale, glyphs.levels) for value in values)
@@ -53,6 +55,6 @@ def spark_spans(spark: Spark, width: int, glyphs: Glyphs) -> list[Span]:
 
 
 def _level(value: float | None, low: float, scale: float, levels: str) -> str:
-    if value is None:
+    if value is None or not isfinite(value):
         return " "
     return levels[min(max(round((value - low) * scale), 0), len(levels) - 1)]
