@@ -1,0 +1,111 @@
+"""Model facts: found where they are, unknown where they are not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.models.config import ModelConfig, Quantization, parse_config, remote_code
+from console.models.geometry import geometry
+from console.models.weights import TensorGroup, weights_from_headers
+from console.values import Unknown, known
+from tests.support.engines import kimi_config, kimi_drafter, vector_config
+
+
+def test_nested_facts_say_where_they_were_found() -> None:
+    config = kimi_config()
+    assert config.count("num_hidden_layers") == 61
+    assert config.where("num_hidden_layers") == "text_config.num_hidden_layers"
+    assert config.architectures == ("KimiK25ForConditionalGeneration",)
+    assert config.model_type == "kimi_k2"
+    quantization = config.quantization
+    assert isinstance(quantization, Quantization)
+    assert (quantization.bits, quantization.group_size) == (4, 32)
+    assert quantization.where == "text_config.quantization_config"
+
+
+def test_what_is_absent_names_the_paths_tried_and_no_default() -> None:
+    config = kimi_config()
+    missing = config.count("head_dim")
+    assert isinstance(missing, Unknown)
+    assert "text_config.head_dim" in missing.reason
+    assert not known(config.layer_types)
+    assert not known(config.dtype)
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, True, "61", [61], 1 << 60])
+def test_a_value_of_the_wrong_kind_is_unknown(value: object) -> None:
+    found = ModelConfig({"num_hidden_layers": value}).count("num_hidden_layers")
+    assert isinstance(found, Unknown)
+    assert "wrong kind" in found.reason
+
+
+def test_a_drafters_block_size_is_read_at_both_places() -> None:
+    assert kimi_drafter().block_size == 8
+    assert kimi_drafter(dflash_config={}, block_size=4).block_size == 4
+    assert not known(kimi_drafter(dflash_config={}).block_size)
+    assert kimi_drafter().target_layer_ids == (1, 15, 30, 45, 59)
+
+
+def test_remote_code_lists_what_auto_map_names_first() -> None:
+    config = ModelConfig({"text_config": {"auto_map": {"AutoConfig": "configuration_x.XConfig"}}})
+    files = ("zz.py", "modeling.txt", "configuration_x.py", "a.py")
+    assert remote_code(config, files) == ("configuration_x.py", "a.py", "zz.py")
+    assert config.auto_map == {"AutoConfig": "configuration_x.XConfig"}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '"x"', "\x00", "nul"])
+def test_what_is_no_configuration_is_unknown(text: str) -> None:
+    assert isinstance(parse_config(text), Unknown)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+known_keys = st.sampled_from(
+    ["model_type", "num_hidden_layers", "num_attention_heads", "layer_types", "text_config", "quantization_config",
+     "hidden_size", "kv_lora_rank", "architectures", "auto_map", "head_dim", "dflash_config", "block_size"]
+)  # fmt: skip
+
+
+@given(st.dictionaries(known_keys, json_values | st.just("llama") | st.integers(0, 64)))
+def test_no_configuration_breaks_the_reader(data: dict[str, object]) -> None:
+    config = ModelConfig(data)
+    for answer in (config.quantization, config.block_size, config.architectures, config.dtype, geometry(config)):
+        assert answer is None or isinstance(answer, Unknown) or answer is not None
+    shape = geometry(config)
+    if known(shape):
+        assert shape.layers == config.count("num_hidden_layers")
+
+
+def test_header_groups_are_placed() -> None:
+    groups = (
+        TensorGroup("model.embed_tokens.weight", 100),
+        TensorGroup("lm_head.weight", 90),
+        TensorGroup("model.layers.0.self_attn.o_proj.weight", 10),
+        TensorGroup("model.layers.0.self_attn.q_a_proj.weight", 4),
+        TensorGroup("model.layers.1.mlp.experts.*.down_proj.weight", 800, 8),
+        TensorGroup("model.layers.1.mlp.shared_experts.up_proj.weight", 20),
+        TensorGroup("model.layers.1.mlp.gate.weight", 3),
+        TensorGroup("model.layers.2.mlp.up_proj.weight", 7777),
+        TensorGroup("vision_tower.encoder.blocks.0.attn.weight", 50),
+    )
+    weights = weights_from_headers(groups, layers=2)
+    assert known(weights)
+    first, second = weights.layers
+    assert (weights.embed, weights.head, weights.vision) == (100, 90, 50)
+    assert (first.attention, first.replicated) == (10, 4)
+    assert (second.experts, second.mlp, second.replicated) == (800, 20, 3)
+    assert not known(weights_from_headers((), 2))
+
+
+def test_mixed_layer_types_are_counted_apart() -> None:
+    types = ["sliding_attention", "full_attention"] * 12
+    config = vector_config("kv_bytes.json", "swa-gpt-oss-20b")
+    shape = geometry(ModelConfig({**config.data, "layer_types": types}))
+    assert known(shape)
+    assert (shape.full, shape.sliding) == (12, 12)
+    assert not known(geometry(config))
