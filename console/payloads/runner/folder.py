@@ -9,7 +9,7 @@
     pause           asked to pause
     spec.json       the request, until the runner has read it; other names: the job's own files, secrets among them
 
-Evidence is written into space that is set aside when the job starts, so that a full disk loses none of it.
+Evidence and requests are written into space that is set aside when the job starts: a full disk loses none of them.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ JOB, LOG, EXIT, DRAINED, STOP, PAUSE, SPEC = (
     "job.json", "log", "exit.json", "drained.json", "stop.json", "pause", "spec.json",
 )  # fmt: skip
 EVIDENCE_BYTES = 4096
+RESERVED = ".reserved"
 JOB_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 
 
@@ -89,17 +90,18 @@ def write(directory: str, name: str, data: bytes) -> None:
 
 
 def reserve(directory: str, *names: str) -> None:
-    """Set space aside for evidence. Raises OSError when there is none."""
+    """Set space aside for files that must be written whatever happens. Raises OSError when there is none."""
     for name in names:
-        write(directory, name + ".reserved", b" " * EVIDENCE_BYTES)
+        write(directory, name + RESERVED, b" " * EVIDENCE_BYTES)
 
 
 def fill(directory: str, name: str, data: dict[str, Any]) -> None:
-    """Write evidence into its reserved space, and then give it its name: needs no free block."""
+    """Write into the reserved space and give it its name, or over what was written there before: needs no block."""
     text = json.dumps(data).encode("ascii")[: EVIDENCE_BYTES - 1]
-    reserved = os.path.join(directory, name + ".reserved")
+    path = os.path.join(directory, name)
+    reserved = path + RESERVED
     try:
-        handle = os.open(reserved, os.O_WRONLY)
+        handle = os.open(reserved if os.path.exists(reserved) else path, os.O_WRONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         write(directory, name, text + b"\n")
         return
@@ -108,7 +110,15 @@ def fill(directory: str, name: str, data: dict[str, Any]) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-    os.replace(reserved, os.path.join(directory, name))
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(reserved, path)
+
+
+def give_back(directory: str, name: str) -> None:
+    """Take a filled file away, but keep its space for the next time."""
+    path = os.path.join(directory, name)
+    with contextlib.suppress(FileNotFoundError):
+        os.replace(path, path + RESERVED)
 
 
 def remove(directory: str, name: str) -> None:

@@ -24,7 +24,7 @@ def stop(request: dict[str, Any]) -> dict[str, Any]:
     asked = {"by": request["by"], "grace_s": job["grace_s"] if request.get("grace_s") is None else request["grace_s"]}
     if runner_lives(job):
         members = tree.descendants(job["runner_pid"])
-        folder.write(directory, folder.STOP, folder.dump(asked))
+        folder.fill(directory, folder.STOP, asked)
         _wake(job, signal.SIGTERM)
     else:
         members = tree.orphans(job["id"], job["pid"], job["start_ticks"])
@@ -35,14 +35,14 @@ def stop(request: dict[str, Any]) -> dict[str, Any]:
 def pause(request: dict[str, Any]) -> dict[str, Any]:
     """The runner stops the tree, or the job itself looks for the file `pause` (its `pause` is "file")."""
     directory, job = _running(request)
-    folder.write(directory, folder.PAUSE, folder.dump({"by": request["by"]}))
+    folder.fill(directory, folder.PAUSE, {"by": request["by"]})
     _wake(job, signal.SIGUSR1)
     return {"paused": True, "mode": job["pause"]}
 
 
 def resume(request: dict[str, Any]) -> dict[str, Any]:
     directory, job = _running(request)
-    folder.remove(directory, folder.PAUSE)
+    folder.give_back(directory, folder.PAUSE)
     _wake(job, signal.SIGUSR1)
     return {"paused": False, "mode": job["pause"]}
 

@@ -111,7 +111,7 @@ class Runner:
         if self._stop is None:
             self._stop = Stop(grace_s, time.monotonic())
         else:
-            self._stop.grace(grace_s)
+            self._stop.grace_s = grace_s
 
     def _obey(self) -> None:
         if self._stop is not None:

@@ -38,7 +38,7 @@ def start(request: dict[str, Any]) -> dict[str, Any]:
 
 def _launch(request: dict[str, Any], directory: str, umask: int) -> dict[str, Any]:
     job = request["job"]
-    folder.reserve(directory, folder.EXIT, folder.DRAINED)
+    folder.reserve(directory, folder.EXIT, folder.DRAINED, folder.STOP, folder.PAUSE)
     record.write_files(job, directory)
     spec = record.prepare(job, directory, umask)
     folder.write(directory, folder.SPEC, folder.dump(spec))

@@ -6,22 +6,16 @@ import signal
 
 from .identity import Process, send
 
-ALL_S = 5.0  # what the rest gets between TERM and KILL
+ALL_S = 5.0  # what the rest gets at most between TERM and KILL
 
 
 class Stop:
-    """Call `step` again and again until nothing is left."""
+    """Call `step` again and again until nothing is left. The rest gets the grace, too, but at most ALL_S."""
 
     def __init__(self, grace_s: float, now: float) -> None:
         self._stage = "main"
-        self._until = now
-        self._started = now
-        self.grace(grace_s)
-
-    def grace(self, grace_s: float) -> None:
-        """A second request may shorten or lengthen the wait for the main process."""
-        if self._stage in ("main", "grace"):
-            self._until = self._started + grace_s
+        self._since = now
+        self.grace_s = grace_s  # a second request may change it
 
     def step(self, now: float, main: Process | None, members: list[Process]) -> None:
         """`main` is None once the main process is gone; `members` is everything that lives, `main` too."""
@@ -29,10 +23,10 @@ class Stop:
             self._stage = "grace"
             if main is not None:
                 _end([main])
-        if self._stage == "grace" and (main is None or now >= self._until):
-            self._stage, self._until = "all", now + ALL_S
+        if self._stage == "grace" and (main is None or now >= self._since + self.grace_s):
+            self._stage, self._since = "all", now
             _end(members)
-        if self._stage == "all" and now >= self._until:
+        if self._stage == "all" and now >= self._since + min(ALL_S, self.grace_s):
             self._stage = "kill"
         if self._stage == "kill":
             for each in members:

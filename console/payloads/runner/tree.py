@@ -31,15 +31,14 @@ def descendants(root: int, table: dict[int, Process] | None = None) -> list[Proc
     return found
 
 
-def orphans(job_id: str, pid: int | None, start: int | None) -> list[Process]:
-    """What is left of a job whose runner died: its main process, its session, what bears its mark, and all below."""
+def orphans(job_id: str, pid: int, start: int) -> list[Process]:
+    """What is provably left of a job whose runner died: what bears its mark, and all below it; and while its main
+    process lives, that, its session (the number may be somebody else's later), and all below."""
     table = snapshot()
-    main = table.get(pid or 0)
     roots = [each for each in table.values() if _marked(each.pid, job_id)]
+    main = table.get(pid)
     if main is not None and main.start == start:
-        roots.append(main)
-    if pid is not None and start is not None:  # while its session lives, the kernel gives the number to nobody else
-        roots += [each for each in table.values() if each.session == pid and each.start >= start]
+        roots += [each for each in table.values() if each.session == pid] + [main]
     found = {each.pid: each for each in roots}
     for each in roots:
         found.update((below.pid, below) for below in descendants(each.pid, table))
