@@ -27,7 +27,7 @@ def state_dir() -> str:
 
 
 def path_of(pid: int, start: int) -> str:
-    return os.path.join(state_dir(), "adopted", "%d-%d.json" % (pid, start))
+    return os.path.join(state_dir(), "adopted", f"{pid}-{start}.json")
 
 
 def record_of(pid: int, start: int) -> dict[str, Any] | None:
@@ -43,19 +43,19 @@ def adopt(call: Call, a: dict[str, Any]) -> dict[str, Any]:
     """Adopt the process (`pid`, `start`) for `by`. It may be stopped from now on, and brought back."""
     pid, start = int(a["pid"]), int(a["start"])
     if not processes.alive(pid, start):
-        raise OpError("not_found", "process %d of that start does not live any more" % pid)
+        raise OpError("not_found", f"process {pid} of that start does not live any more")
     argv = processes.words_of(pid, "cmdline")
     environment = processes.words_of(pid, "environ")
     if argv is None or environment is None:
-        raise OpError("permission", "the environment of process %d is not readable for this user" % pid)
-    unit, scope = processes.unit_of(text_of("/proc/%d/cgroup" % pid) or "")
+        raise OpError("permission", f"the environment of process {pid} is not readable for this user")
+    unit, scope = processes.unit_of(text_of(f"/proc/{pid}/cgroup") or "")
     record = {
         "pid": pid,
         "start": start,
         "boot_id": processes.boot_id(),
         "argv": argv,
         "env": dict(word.partition("=")[::2] for word in environment if "=" in word),
-        "cwd": os.readlink("/proc/%d/cwd" % pid),
+        "cwd": os.readlink(f"/proc/{pid}/cwd"),
         "unit": unit,
         "unit_scope": scope,
         "adopted_s": round(time.time(), 3),

@@ -38,7 +38,7 @@ class Status:
 
 
 def status_of(pid: int) -> Status | None:
-    text = text_of("/proc/%d/stat" % pid)
+    text = text_of(f"/proc/{pid}/stat")
     if not text:
         return None
     fields = text.rpartition(")")[2].split()
@@ -73,7 +73,7 @@ def descendants(pid: int, processes: dict[int, Status]) -> set[int]:
 def words_of(pid: int, name: str) -> list[str] | None:
     """The NUL-separated words of `cmdline` or `environ`; None when they cannot be read or there are none."""
     try:
-        with open("/proc/%d/%s" % (pid, name), "rb") as stream:
+        with open(f"/proc/{pid}/{name}", "rb") as stream:
             data = stream.read()
     except OSError:
         return None
@@ -114,7 +114,7 @@ def unit_of(cgroup: str) -> tuple[str, str]:
 def container_of(pid: int, cgroup: str) -> str:
     """A short name when the process lives in a container that this agent does not live in; else empty."""
     try:
-        if os.readlink("/proc/%d/ns/pid" % pid) == os.readlink("/proc/self/ns/pid"):
+        if os.readlink(f"/proc/{pid}/ns/pid") == os.readlink("/proc/self/ns/pid"):
             return ""
         other = True
     except OSError:
@@ -127,7 +127,7 @@ def container_of(pid: int, cgroup: str) -> str:
 
 def _inodes(pid: int) -> set[str] | None:
     """Socket inodes that a process has open; None when they cannot be seen."""
-    folder = "/proc/%d/fd" % pid
+    folder = f"/proc/{pid}/fd"
     try:
         numbers = os.listdir(folder)
     except OSError:
@@ -157,7 +157,7 @@ def listeners(pid: int) -> Any:
         return unknown("its open files are not visible to this user")
     found = []
     for name in ("tcp", "tcp6"):
-        for line in (text_of("/proc/%d/net/%s" % (pid, name)) or "").splitlines()[1:]:
+        for line in (text_of(f"/proc/{pid}/net/{name}") or "").splitlines()[1:]:
             fields = line.split()
             if len(fields) > 9 and fields[3] == "0A" and fields[9] in inodes:
                 found.append(_address(fields[1]))

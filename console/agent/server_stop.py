@@ -26,7 +26,7 @@ def server_stop(call: Call, a: dict[str, Any]) -> dict[str, Any]:
     """
     pid, start = int(a["pid"]), int(a["start"])
     if a.get("boot_id") != processes.boot_id() or not processes.alive(pid, start):
-        raise OpError("not_found", "process %d of that start does not live any more" % pid)
+        raise OpError("not_found", f"process {pid} of that start does not live any more")
     began = time.monotonic()
     tree = _Tree(call, pid, start)
     call.part({"stage": "asked"})
@@ -49,13 +49,13 @@ def _send(pid: int, start: int, number: int) -> None:
     """A signal to exactly this process; a pidfd where Python has it closes the gap to a reused pid."""
     opened = None
     with contextlib.suppress(OSError, AttributeError):
-        opened = os.pidfd_open(pid)  # type: ignore[attr-defined]
+        opened = os.pidfd_open(pid)
     try:
         if not processes.alive(pid, start):
             return
         with contextlib.suppress(ProcessLookupError):
             if opened is not None:
-                signal.pidfd_send_signal(opened, number)  # type: ignore[attr-defined]
+                signal.pidfd_send_signal(opened, number)
             else:
                 os.kill(pid, number)
     finally:

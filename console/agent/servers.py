@@ -77,14 +77,14 @@ def find() -> list[dict[str, Any]]:
 
 def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[str, Any]:
     pid = status.pid
-    cgroup = text_of("/proc/%d/cgroup" % pid) or ""
+    cgroup = text_of(f"/proc/{pid}/cgroup") or ""
     unit, scope = processes.unit_of(cgroup)
     tree = processes.descendants(pid, seen)
     job = job_of(status, seen)
     owner = "ours" if job else "adopted" if record_of(pid, status.start) else "foreign"
     log = _log_path(pid)
     found = {
-        "id": job or "%d-%d" % (pid, status.start),
+        "id": job or f"{pid}-{status.start}",
         "pid": pid,
         "start": status.start,
         "started_s": _or_unknown(processes.started_s(status.start), "/proc/stat has no btime"),
@@ -130,7 +130,7 @@ def _flag(argv: list[str], name: str) -> str | None:
 
 def _link(pid: int, name: str) -> Any:
     try:
-        return os.readlink("/proc/%d/%s" % (pid, name))
+        return os.readlink(f"/proc/{pid}/{name}")
     except OSError:
         return unknown("not visible to this user")
 
@@ -139,7 +139,7 @@ def _log_path(pid: int) -> Any:
     """The regular file that standard error goes to; a journal or a terminal is none."""
     path = _link(pid, "fd/2")
     if isinstance(path, str) and not (path.startswith("/") and os.path.isfile(path)):
-        return unknown("standard error goes to %s" % path.split(":")[0])
+        return unknown("standard error goes to {}".format(path.split(":")[0]))
     return path
 
 
@@ -161,10 +161,10 @@ def job_of(status: Status, seen: dict[int, Status]) -> str:
         return ""
     for name in names:
         job = _job(os.path.join(folder, name, "job.json")) if _JOB_NAME.match(name) else None
-        if job is None or job.get("boot_id", job.get("boot")) != processes.boot_id():
+        if job is None or job.get("boot_id") != processes.boot_id():
             continue
         main = seen.get(job.get("pid", 0))
-        if main is not None and main.pid in above and main.start == job.get("start"):
+        if main is not None and main.pid in above and main.start == job.get("start_ticks"):
             return name
     return ""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from console.events import host, jobs, link
+from console.events import host, jobs, link, serve
 from console.events.base import Event, HostEvent, Stamped
 
 ALL_EVENTS: tuple[type[Event], ...] = (
     *link.EVENTS,
     *host.EVENTS,
     *jobs.EVENTS,
+    *serve.EVENTS,
 )
 
 KINDS: dict[str, type[Event]] = {kind.__name__: kind for kind in ALL_EVENTS}

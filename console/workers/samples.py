@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from console.events import Event, host, jobs
+from console.events import Event, host, jobs, serve
 
 # The only kinds that a box may put into the session by itself.
 SAMPLE_KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
-    for kind in (*host.EVENTS, *jobs.EVENTS)
+    for kind in (*host.EVENTS, *jobs.EVENTS, serve.ServersSampled)
     if kind not in (host.GpusExpected, host.MachineIdentified)
 }
 

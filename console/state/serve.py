@@ -1,0 +1,176 @@
+"""The slice of a box's servers: everything known of each, the ended ones too, the newest last."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from console.events import serve as facts
+from console.state.reducer import HostReducers
+from console.values import CleanText, Unknown, known
+
+if TYPE_CHECKING:
+    from console.state.model import HostState
+
+LOG_LINES = 5000
+GAUGE_RING = 300
+ENDED_KEPT = 8
+ENDED = ("stopped", "crashed")
+
+
+@dataclass
+class ServerState:
+    """One server. `seen` is None before the box lists it, and stays what it was once it is gone."""
+
+    id: CleanText
+    seen: facts.Server | None = None
+    present: bool = False
+    phase: facts.ServerPhase = "spawn"
+    phase_t: float = 0.0
+    phases: list[tuple[facts.ServerPhase, bool, float]] = field(default_factory=list)
+    progress: facts.ServerProgressed | None = None
+    log: deque[facts.LogRow] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
+    log_count: int = 0
+    log_skipped_bytes: int = 0
+    measured: facts.ServerMeasured | None = None
+    proved: facts.ServerProved | None = None
+    unproved: CleanText = CleanText("")
+    gauges: facts.ServerGauged | None = None
+    gauges_t: float = 0.0
+    rates: deque[float] = field(default_factory=lambda: deque(maxlen=GAUGE_RING))
+    smoke: facts.ServerSmoked | None = None
+    compared: facts.ServerCompared | None = None
+    ended: facts.ServerEnded | None = None
+    ended_t: float = 0.0
+    stop: facts.ServerStopAsked | None = None
+    memory: facts.MemoryReturned | None = None
+
+
+@dataclass
+class Serve:
+    """The servers by id. `listed` is what the box lists now; Unknown says why it cannot."""
+
+    servers: dict[str, ServerState] = field(default_factory=dict)
+    listed: tuple[CleanText, ...] | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
+    quiet: bool = False
+
+
+def _server(host: HostState, name: CleanText) -> ServerState:
+    serve = host.serve
+    if name not in serve.servers:
+        serve.servers[name] = ServerState(name)
+    return serve.servers[name]
+
+
+def _sampled(host: HostState, event: facts.ServersSampled, t: float) -> None:
+    serve = host.serve
+    if not known(event.servers):
+        serve.listed = event.servers
+        return
+    serve.listed = tuple(one.id for one in event.servers)
+    for one in event.servers:
+        server = _server(host, one.id)
+        if server.seen is None:
+            server.phase, server.phase_t = "imports", t
+        server.seen, server.present = one, True
+    for name, server in serve.servers.items():
+        if name not in serve.listed:
+            server.present = False
+    _forget(serve)
+
+
+def _forget(serve: Serve) -> None:
+    """Keep the last few that ended."""
+    ended = [name for name, server in serve.servers.items() if server.phase in ENDED and not server.present]
+    for name in ended[:-ENDED_KEPT]:
+        del serve.servers[name]
+
+
+def _logged(host: HostState, event: facts.ServerLogged, _t: float) -> None:
+    server = _server(host, event.server)
+    server.log.extend(event.rows)
+    server.log_count += len(event.rows)
+    server.log_skipped_bytes += event.skipped_bytes
+
+
+def _phase(host: HostState, event: facts.ServerPhaseReached, t: float) -> None:
+    _enter(_server(host, event.server), event.phase, t - event.in_phase_s, event.draft)
+
+
+def _enter(server: ServerState, phase: facts.ServerPhase, t: float, draft: bool = False) -> None:
+    server.phase, server.phase_t, server.progress = phase, t, None
+    server.phases.append((phase, draft, t))
+
+
+def _progressed(host: HostState, event: facts.ServerProgressed, _t: float) -> None:
+    _server(host, event.server).progress = event
+
+
+def _measured(host: HostState, event: facts.ServerMeasured, _t: float) -> None:
+    _server(host, event.server).measured = event
+
+
+def _proved(host: HostState, event: facts.ServerProved, t: float) -> None:
+    server = _server(host, event.server)
+    server.proved, server.unproved = event, CleanText("")
+    if server.phase not in ("ready", "stopping", *ENDED):
+        _enter(server, "ready", t)
+
+
+def _unproved(host: HostState, event: facts.ServerUnproved, _t: float) -> None:
+    _server(host, event.server).unproved = event.sentence
+
+
+def _gauged(host: HostState, event: facts.ServerGauged, t: float) -> None:
+    server = _server(host, event.server)
+    server.gauges, server.gauges_t = event, t
+    if known(event.gen_tok_s) and not event.stale:
+        server.rates.append(event.gen_tok_s)
+
+
+def _smoked(host: HostState, event: facts.ServerSmoked, _t: float) -> None:
+    _server(host, event.server).smoke = event
+
+
+def _compared(host: HostState, event: facts.ServerCompared, _t: float) -> None:
+    _server(host, event.server).compared = event
+
+
+def _ended(host: HostState, event: facts.ServerEnded, t: float) -> None:
+    server = _server(host, event.server)
+    server.ended, server.ended_t = event, t
+    _enter(server, event.phase, t)
+
+
+def _stop_asked(host: HostState, event: facts.ServerStopAsked, t: float) -> None:
+    server = _server(host, event.server)
+    server.stop = event
+    if server.phase not in ENDED:
+        _enter(server, "stopping", t)
+
+
+def _memory(host: HostState, event: facts.MemoryReturned, _t: float) -> None:
+    _server(host, event.server).memory = event
+
+
+def _quiet(host: HostState, event: facts.BenchmarkQuiet, _t: float) -> None:
+    host.serve.quiet = event.quiet
+
+
+REDUCERS: HostReducers = {
+    facts.ServersSampled: _sampled,
+    facts.ServerLogged: _logged,
+    facts.ServerPhaseReached: _phase,
+    facts.ServerProgressed: _progressed,
+    facts.ServerMeasured: _measured,
+    facts.ServerProved: _proved,
+    facts.ServerUnproved: _unproved,
+    facts.ServerGauged: _gauged,
+    facts.ServerSmoked: _smoked,
+    facts.ServerCompared: _compared,
+    facts.ServerEnded: _ended,
+    facts.ServerStopAsked: _stop_asked,
+    facts.MemoryReturned: _memory,
+    facts.BenchmarkQuiet: _quiet,
+}
