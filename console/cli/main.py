@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "A demo box on this machine; the real path otherwise."),
     "replay": ("replay", "Replay a recording (also `gpudeck --replay FILE`)."),
     "status": ("status", "Everything true of a box."),
+    "exec": ("exec", "Run a Python program file on the box; arguments travel as data."),
+    "shell": ("shell", "Hand the terminal to `ssh HOST`."),
     "config": ("config", "Where configuration lies, what it says, its schema."),
     "completion": ("completion", "Print the completion script of a shell."),
 }
@@ -50,6 +52,8 @@ def run(arguments: Sequence[str]) -> int:
         return _call(flags, rest)
     except stop.StopError as error:
         return _fail(flags, error.exit_code, error.sentence)
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
     except click.ClickException as error:
         return _fail(flags, stop.USAGE, _one_sentence(error))
     except KeyboardInterrupt:
@@ -70,7 +74,9 @@ def _call(flags: Flags, rest: list[str]) -> int:
         return 0
     module, _ = COMMANDS[name]
     command: click.Command = import_module(f"console.cli.{module}").command
-    result = command.main(arguments, prog_name=f"gpudeck {name}", standalone_mode=False, obj=flags)
+    # Not `main`, which would turn a broken pipe into a failure.
+    with command.make_context(f"gpudeck {name}", arguments, obj=flags) as context:
+        result = command.invoke(context)
     return result if isinstance(result, int) else 0
 
 

@@ -25,6 +25,8 @@ class Gpu:
     identity: facts.GpuIdentity
     gauges: facts.GpuGauges | None = None
     processes: tuple[facts.GpuProcess, ...] | Unknown = _NOT_YET
+    health: facts.GpuHealth | None = None
+    energy_j: float | Unknown = _NOT_YET
     missing_since_t: float | None = None
     util_ring: deque[int | Unknown] = field(default_factory=lambda: deque(maxlen=RING))
 
@@ -38,6 +40,8 @@ class Hardware:
     gpus_expected: int | Unknown = Unknown("first visit to this box")
     driver_version: CleanText | Unknown = _NOT_YET
     cuda_version: CleanText | Unknown = _NOT_YET
+    topology: facts.GpuTopologySampled | None = None
+    xids: deque[facts.XidReported] = field(default_factory=lambda: deque(maxlen=RING))
     disks: tuple[facts.Disk, ...] | Unknown = _NOT_YET
     disks_t: float | Unknown = _NOT_YET
     identity: facts.MachineIdentified | None = None
@@ -98,6 +102,28 @@ def _processes(host: HostState, event: facts.GpuProcessesSampled, _t: float) -> 
             gpu.processes = listed.processes
 
 
+def _health(host: HostState, event: facts.GpuHealthSampled, _t: float) -> None:
+    if known(host.hardware.gpus) and known(event.gpus):
+        for health in event.gpus:
+            if gpu := host.hardware.gpus.get(health.uuid):
+                gpu.health = health
+
+
+def _energy(host: HostState, event: facts.GpuEnergySampled, _t: float) -> None:
+    if known(host.hardware.gpus) and known(event.gpus):
+        for energy in event.gpus:
+            if gpu := host.hardware.gpus.get(energy.uuid):
+                gpu.energy_j = energy.energy_j
+
+
+def _topology(host: HostState, event: facts.GpuTopologySampled, _t: float) -> None:
+    host.hardware.topology = event
+
+
+def _xid(host: HostState, event: facts.XidReported, _t: float) -> None:
+    host.hardware.xids.append(event)
+
+
 def _disks(host: HostState, event: facts.DisksSampled, t: float) -> None:
     host.hardware.disks, host.hardware.disks_t = event.disks, t
 
@@ -126,6 +152,10 @@ REDUCERS: HostReducers = {
     facts.GpusIdentified: _identified,
     facts.GpusSampled: _sampled,
     facts.GpuProcessesSampled: _processes,
+    facts.GpuHealthSampled: _health,
+    facts.GpuEnergySampled: _energy,
+    facts.GpuTopologySampled: _topology,
+    facts.XidReported: _xid,
     facts.DisksSampled: _disks,
     facts.MachineIdentified: _machine,
     facts.MachineSampled: _machine_sampled,
