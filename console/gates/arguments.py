@@ -96,6 +96,8 @@ def _check_value(spelling: str, value: Any, flag: Flag) -> Iterator[Finding]:
 
 
 def _check_item(spelling: str, item: Any, flag: Flag) -> Iterator[Finding]:
+    if flag.dest == "speculative_algorithm":
+        return  # the rule `algorithm` knows plugins and aliases, too
     if flag.choices and item not in flag.choices and str(item) not in map(str, flag.choices):
         shown = ", ".join(str(choice) for choice in flag.choices)
         yield _block("choice", f"{spelling} cannot be {item!r}; this version takes {shown}.")

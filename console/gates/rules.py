@@ -163,9 +163,11 @@ def _algorithm(plan: Plan) -> Iterator[Finding]:
             what = f"--{extras[0]}" if extras else "A drafter"
             yield _hint("no_algorithm", f"{what} has no effect without speculative-algorithm.")
         return
-    if known(algorithms) and name not in algorithms:
+    flag = plan.engine.flag("--speculative-algorithm")
+    exact = str(plan.args["speculative-algorithm"]) if flag is not None and flag.choices else name
+    if known(algorithms) and exact not in algorithms:
         offered = ", ".join(algorithms)
-        yield _no("algorithm", f"SGLang {plan.engine.version} has no algorithm {name}; it offers {offered}.")
+        yield _no("algorithm", f"SGLang {plan.engine.version} has no algorithm {exact}; it offers {offered}.")
         return
     if name in _NEEDS_DRAFT and not plan.draft:
         yield _no("draft", f"{name} needs a drafter: name one as `draft` of the recipe.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import os
 import types
@@ -38,7 +39,7 @@ class OpenedGpuError(RuntimeError):
 
 
 def run(config: dict[str, Any]) -> dict[str, Any]:
-    """`config`: `argv` (without the program), `gpu`: `{"count", "name", "memory_mib", "capability": [major, minor]}`.
+    """`config`: `argv` (without the program), `gpu`: `{"count", "name", "memory_mib", "capability": [x, y]}`.
 
     `result`: `accepted` with the `resolved` values; `refused` with SGLang's own last line; `unknown` when the
     validation itself could not run.
@@ -80,8 +81,12 @@ def _resolved(server_args: Any) -> dict[str, Any]:
 
 
 def pretend(gpu: dict[str, Any]) -> None:
-    """Answers torch's questions about the hardware from NVML's facts."""
+    """Answers torch's questions about the hardware from NVML's facts; an interpreter without torch asks none."""
+    if importlib.util.find_spec("torch") is None:
+        return
     torch: Any = importlib.import_module("torch")
+    if gpu["capability"] is None:
+        raise OpenedGpuError("the compute capability of the GPUs is not known")
     major, minor = gpu["capability"]
     total = int(gpu["memory_mib"]) << 20
     properties = types.SimpleNamespace(
