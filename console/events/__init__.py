@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from console.events import host, jobs, link, serve
+from console.events import host, jobs, link, plan, serve
 from console.events.base import Event, HostEvent, Stamped
 
 ALL_EVENTS: tuple[type[Event], ...] = (
     *link.EVENTS,
     *host.EVENTS,
     *jobs.EVENTS,
+    *plan.EVENTS,
     *serve.EVENTS,
 )
 

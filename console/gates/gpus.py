@@ -10,6 +10,7 @@ import msgspec
 from console.events.host import GpuProcess
 from console.gates.gate import Gate, Verdict
 from console.models.budget import BALANCE, imbalance
+from console.state.host import Gpu, Hardware
 from console.values import CleanText, Unknown, format_gib, known
 
 IDLE_BYTES = 1 << 30  # what a GPU may hold and still count as free: contexts of monitors and desktops
@@ -134,4 +135,27 @@ def _gate(
         sentence=sentence,
         way_out=ways,
         numbers=numbers or {},
+    )
+
+
+def views_of(hardware: Hardware) -> tuple[GpuView, ...] | Unknown:
+    """The GPUs of a box as its last samples say."""
+    if not known(hardware.gpus):
+        return hardware.gpus
+    return tuple(_view(gpu) for gpu in hardware.gpus.values())
+
+
+def _view(gpu: Gpu) -> GpuView:
+    identity, gauges = gpu.identity, gpu.gauges
+    unread = Unknown("not sampled yet")
+    gone = gpu.missing_since_t is not None
+    return GpuView(
+        index=identity.index,
+        uuid=identity.uuid,
+        name=identity.name,
+        state="missing" if gone else gauges.state if gauges else "ok",
+        total_bytes=identity.memory_total_bytes,
+        reserved_bytes=gauges.memory_reserved_bytes if gauges else unread,
+        used_bytes=gauges.memory_used_bytes if gauges else unread,
+        processes=gpu.processes,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from console.state.host import Hardware
 from console.state.jobs import Jobs
 from console.state.link import Link
+from console.state.plan import Plans
 from console.state.serve import Serve
 from console.values import CleanText
 
@@ -21,6 +22,7 @@ class HostState:
     link: Link = field(default_factory=Link)
     hardware: Hardware = field(default_factory=Hardware)
     jobs: Jobs = field(default_factory=Jobs)
+    plan: Plans = field(default_factory=Plans)
     serve: Serve = field(default_factory=Serve)
     revisions: Counter[str] = field(default_factory=Counter)
 

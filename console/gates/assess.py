@@ -1,0 +1,67 @@
+"""A recipe's own gates, from gathered inputs: arguments, drafter, memory, ports, gpus, host."""
+
+from __future__ import annotations
+
+from console.gates.arguments import Finding, Validation, arguments_gate, check_flags
+from console.gates.drafter import Pair, drafter_gate
+from console.gates.fitting import fit_of
+from console.gates.gate import Gate, Verdict
+from console.gates.gpus import gpus_gate
+from console.gates.host import host_gate
+from console.gates.inputs import Inputs, plan_of
+from console.gates.memory import memory_gate
+from console.gates.ports import ports_gate, wanted_ports
+from console.gates.rules import check_rules
+from console.models.engine import Engine
+from console.values import Unknown, known
+
+
+def findings_of(inputs: Inputs) -> list[Finding]:
+    """What our own rules say of the arguments; empty when the version is not known."""
+    if not known(inputs.engine):
+        return []
+    found = list(check_flags(inputs.recipe.args, inputs.engine))
+    return [*found, *check_rules(plan_of(inputs, inputs.engine))]
+
+
+def may_validate(findings: list[Finding]) -> bool:
+    """SGLang is asked only when nothing of ours blocks: its import takes half a minute."""
+    return all(finding.verdict in ("pass", "warn") for finding in findings)
+
+
+def assess(inputs: Inputs, findings: list[Finding], validation: Validation | None) -> tuple[Gate, ...]:
+    """The gates in the contract's order."""
+    recipe, engine, args = inputs.recipe, inputs.engine, inputs.args
+    context = args.get("context-length")
+    return (
+        memory_gate(recipe.name, fit_of(inputs), context=context if isinstance(context, int) else None),
+        arguments_gate(recipe.name, engine, findings, validation),
+        _drafter(inputs, engine),
+        ports_gate(wanted_ports(recipe.port, args), inputs.ports),
+        gpus_gate(inputs.gpus, needed=inputs.gpus_needed, own_pids=inputs.own_pids),
+        host_gate(recipe.name, inputs.host, engine, inputs.gpus_needed, recipe.env),
+    )
+
+
+def _drafter(inputs: Inputs, engine: Engine | Unknown) -> Gate:
+    recipe, args = inputs.recipe, inputs.args
+    algorithm = str(args.get("speculative-algorithm") or "").upper()
+    if not known(engine):
+        verdict: Verdict = "unknown" if algorithm else "pass"
+        sentence = f"Nothing is known of this SGLang: {engine.reason}." if algorithm else "No speculation."
+        return Gate(name="drafter", verdict=verdict, state=verdict, subject=recipe.name, sentence=sentence)
+    block = args.get("speculative-dflash-block-size") or args.get("speculative-num-draft-tokens")
+    topk = args.get("speculative-eagle-topk")
+    return drafter_gate(
+        Pair(
+            algorithm=algorithm,
+            target_id=recipe.model,
+            target=inputs.target.config,
+            draft_id=(recipe.draft or "") if algorithm else "",
+            draft=inputs.draft.config if inputs.draft else Unknown("no drafter"),
+            engine=engine,
+            layout=inputs.layout,
+            block_size=block if isinstance(block, int) else None,
+            topk=topk if isinstance(topk, int) else None,
+        )
+    )
