@@ -15,10 +15,12 @@ from tests.support.jobbox import JobBox, alive, drained, ended, kill, logged, re
 # A server that ends at TERM and leaves children that ignore it: a new session, and a double fork.
 STUBBORN = """
 import os, signal, sys, time
-BARE = "import os, time; print('bare', os.getpid(), flush=True); time.sleep(600)"
+BARE = "import os, time; os.write(1, b'bare %d\\n' % os.getpid()); time.sleep(600)"
+def say(name):
+    os.write(1, b"%s %d\\n" % (name.encode(), os.getpid()))  # one write: no other can come between
 def stubborn(name):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    print(name, os.getpid(), flush=True)
+    say(name)
     time.sleep(600)
 if os.fork() == 0:
     os.setsid()
@@ -32,7 +34,7 @@ if os.fork() == 0:
 if os.fork() == 0:
     os.environ.clear()
     os.execve(sys.executable, [sys.executable, "-c", BARE], {})
-print("main", os.getpid(), flush=True)
+say("main")
 time.sleep(600)
 """
 
