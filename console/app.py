@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
 from console.intents import BY_ID, INTENTS, available, refusal, twin
 from console.screens.base import DeckScreen
+from console.screens.deck import Deck
 from console.screens.frame import frame_of
 from console.screens.handlers import HANDLERS
 from console.screens.hosts import HostsScreen
@@ -32,7 +33,7 @@ _STYLES = next(path for path in (_HERE / "console.tcss", _HERE.parent / "console
 SCREENS: dict[str, type[DeckScreen]] = {"hosts": HostsScreen, "overview": OverviewScreen, "host": HostScreen}
 
 
-class ConsoleApp(App[None]):
+class ConsoleApp(Deck):
     """Shows one box of the session at a time; `host_name` is empty before one is chosen."""
 
     CSS_PATH = _STYLES

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
 from console.intents import available
+from console.screens.deck import deck_of
 from console.screens.frame import Frame, frame_of
 from console.screens.header import paint_header
 from console.screens.pane import DeckPane
@@ -19,9 +20,6 @@ from widgets.cells import Cell, Line, Piece, StateKind
 from widgets.header_bar import HeaderBar
 from widgets.lines import Lines
 from widgets.next_line import KeyHint, NextLine
-
-if TYPE_CHECKING:
-    from console.app import ConsoleApp
 
 _KEY_NAMES = {"question_mark": "?", "colon": ":", "exclamation_mark": "!", "left_square_bracket": "[",
               "right_square_bracket": "]", "escape": "esc", "slash": "/", "ampersand": "&", "full_stop": ".",
@@ -43,7 +41,7 @@ class DeckScreen(Screen[None]):
         yield HeaderBar(id="header")
         yield NextLine(id="next")
         yield from self.body()
-        if cast("ConsoleApp", self.app).player is not None:
+        if deck_of(self).player is not None:
             yield Lines(id="replay-bar")
         yield Lines(id="footer")
 
@@ -60,7 +58,7 @@ class DeckScreen(Screen[None]):
     def repaint(self) -> None:
         """Paint this moment."""
         if self.is_mounted:
-            self.paint(frame_of(cast("ConsoleApp", self.app)))
+            self.paint(frame_of(deck_of(self)))
 
     def paint(self, frame: Frame) -> None:
         """Paint a frame: only what changed reaches the terminal."""
@@ -69,7 +67,7 @@ class DeckScreen(Screen[None]):
             self._paint_next(frame)
             for pane in self.query(DeckPane):
                 pane.paint(frame)
-            if player := cast("ConsoleApp", self.app).player:
+            if player := deck_of(self).player:
                 self.query_one("#replay-bar", Lines).set_lines([replay_line(player)])
             self.query_one("#footer", Lines).set_lines([_footer(frame)])
 

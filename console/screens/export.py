@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from console.app import SCREENS, ConsoleApp
 from console.screens.base import DeckScreen
+from console.screens.deck import Deck
 from console.values.secrets import redact
 
 SIZE = (120, 40)
 
 
-def write_svgs(app: ConsoleApp, directory: Path) -> list[Path]:
+def write_svgs(app: Deck, directory: Path) -> list[Path]:
     """Write `<screen>.svg` for each screen into the directory, made when missing."""
     directory.mkdir(parents=True, exist_ok=True)
     return asyncio.run(_write(app, directory))
 
 
-async def _write(app: ConsoleApp, directory: Path) -> list[Path]:
+async def _write(app: Deck, directory: Path) -> list[Path]:
     written = []
     async with app.run_test(size=SIZE) as pilot:
-        for name in SCREENS:
+        for name in app.MODES:
             await app.switch_mode(name)
             await pilot.pause()
             if isinstance(app.screen, DeckScreen):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from console.intents import Situation
+from console.screens.deck import Deck
 from console.session.protocol import Session
 from console.state import HostState
 from console.values import Unknown, format_duration, known
-
-if TYPE_CHECKING:
-    from console.app import ConsoleApp
 
 STALE_S = 3.0
 
@@ -29,7 +27,7 @@ class Frame(NamedTuple):
         return Situation(self.host, len(session.state.hosts), session.read_only, session.controls is None)
 
 
-def frame_of(app: ConsoleApp) -> Frame:
+def frame_of(app: Deck) -> Frame:
     """The frame of this moment."""
     session = app.session
     return Frame(session, session.state.hosts.get(app.host_name), session.now())

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.widget import Widget
 
 from console.screens.base import DeckScreen
+from console.screens.deck import deck_of
 from console.screens.frame import Frame
 from widgets.cells import Cell, Row, State, StateKind
 from widgets.layout import Column
 from widgets.line_table import LineTable
 from widgets.pane import Pane
-
-if TYPE_CHECKING:
-    from console.app import ConsoleApp
 
 COLUMNS = (
     Column("host", 16, flex=1),
@@ -39,7 +36,7 @@ class HostsScreen(DeckScreen):
 
     def paint(self, frame: Frame) -> None:
         super().paint(frame)
-        app = cast("ConsoleApp", self.app)
+        app = deck_of(self)
         open_hosts = frame.session.state.hosts
         rows = [
             Row(
@@ -65,7 +62,7 @@ class HostsScreen(DeckScreen):
 
     @on(LineTable.Chosen)
     def _chosen(self, message: LineTable.Chosen) -> None:
-        cast("ConsoleApp", self.app).show_host(message.key)
+        deck_of(self).show_host(message.key)
 
 
 def _link(state: str) -> tuple[StateKind, str]:

@@ -5,77 +5,74 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from console.events.link import NoteWritten
 from console.intents import available
+from console.screens.deck import Deck
 from console.screens.frame import Frame
+from console.screens.handler import Handler
 from console.screens.help import HelpScreen
 from console.values import clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
 
-if TYPE_CHECKING:
-    from console.app import ConsoleApp
-    from console.screens.handler import Handler
-
 SCREEN_NAMES = ("hosts", "overview", "host")
 
 
-def _help(app: ConsoleApp, frame: Frame) -> None:
+def _help(app: Deck, frame: Frame) -> None:
     app.push_screen(HelpScreen(available(frame.situation), frame))
 
 
-def _palette(app: ConsoleApp, _frame: Frame) -> None:
+def _palette(app: Deck, _frame: Frame) -> None:
     app.action_command_palette()
 
 
-def _back(app: ConsoleApp, _frame: Frame) -> None:
+def _back(app: Deck, _frame: Frame) -> None:
     if app.screen.maximized:
         app.screen.minimize()
     elif app.host_name:
         app.switch_mode("overview")
 
 
-def _quit(app: ConsoleApp, _frame: Frame) -> None:
+def _quit(app: Deck, _frame: Frame) -> None:
     app.exit()
 
 
-def _zoom(app: ConsoleApp, _frame: Frame) -> None:
+def _zoom(app: Deck, _frame: Frame) -> None:
     if app.screen.maximized:
         app.screen.minimize()
     elif app.focused:
         app.screen.maximize(app.focused)
 
 
-def _show(name: str, app: ConsoleApp, _frame: Frame) -> None:
+def _show(name: str, app: Deck, _frame: Frame) -> None:
     app.switch_mode(name)
 
 
-def _check_again(app: ConsoleApp, frame: Frame) -> None:
+def _check_again(app: Deck, frame: Frame) -> None:
     if app.session.controls and frame.host:
         app.session.controls.again(frame.host.name)
 
 
-def _copy(app: ConsoleApp, frame: Frame) -> None:
+def _copy(app: Deck, frame: Frame) -> None:
     if frame.host:
         app.copy_to_clipboard("\n".join(status_lines(frame.host, frame.now)))
         app.notify(f"copied the status of {frame.host.name}")
 
 
-def _turn(step: int, app: ConsoleApp, _frame: Frame) -> None:
+def _turn(step: int, app: Deck, _frame: Frame) -> None:
     names = list(app.session.state.hosts)
     app.host_name = names[(names.index(app.host_name) + step) % len(names)]
     app.tick()
 
 
-def _shell(app: ConsoleApp, frame: Frame) -> None:
+def _shell(app: Deck, frame: Frame) -> None:
     if app.session.controls and frame.host:
         with app.suspend():
             subprocess.run(app.session.controls.shell_command(frame.host.name), check=False)
 
 
-def _note(app: ConsoleApp, _frame: Frame) -> None:
+def _note(app: Deck, _frame: Frame) -> None:
     def written(text: str | None) -> None:
         if text and app.session.controls:
             app.session.controls.publish(NoteWritten(text=clean(text)))

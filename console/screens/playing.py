@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
+from console.screens.deck import Deck
 from console.screens.frame import Frame
+from console.screens.handler import Handler
 from console.session.moments import parse_moment
 from console.session.player import Player
 from console.views.notable import notable
 from widgets.dialog import AskDialog
 
-if TYPE_CHECKING:
-    from console.app import ConsoleApp
-    from console.screens.handler import Handler
-
 Move = Callable[[Player], object]
 
 
-def _playing(move: Move) -> Callable[[ConsoleApp, Frame], None]:
-    def handle(app: ConsoleApp, _frame: Frame) -> None:
+def _playing(move: Move) -> Callable[[Deck, Frame], None]:
+    def handle(app: Deck, _frame: Frame) -> None:
         if app.player:
             move(app.player)
             app.tick()
@@ -27,12 +24,12 @@ def _playing(move: Move) -> Callable[[ConsoleApp, Frame], None]:
     return handle
 
 
-def _notable(app: ConsoleApp, _frame: Frame) -> None:
+def _notable(app: Deck, _frame: Frame) -> None:
     if app.player and app.player.next_notable(notable) is None:
         app.notify("no further notable event")
 
 
-def _go_to(app: ConsoleApp, _frame: Frame) -> None:
+def _go_to(app: Deck, _frame: Frame) -> None:
     def given(text: str | None) -> None:
         if not text or not app.player:
             return

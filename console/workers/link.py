@@ -26,6 +26,7 @@ from console.events.link import (
 from console.remote import errors, known_hosts
 from console.remote.agent import Agent
 from console.remote.backoff import Backoff
+from console.remote.frames import Frame
 from console.values import CleanText, clean, known
 from console.workers.box import Box
 from console.workers.samples import fact_of, machine_of
@@ -117,7 +118,7 @@ class LinkWorker:
         shipping = asyncio.create_task(_ship_nvml(agent, self._ways.nvml(self.host)))
         try:
             async for frame in agent.frames():
-                self._take(frame.k, frame.d, agent)
+                self._take(frame, agent)
         finally:
             for task in (watching, shipping):
                 task.cancel()
@@ -135,32 +136,32 @@ class LinkWorker:
             self._publish(GpusExpected(host=name, count=expected.gpus_expected))
         self._publish(HeartbeatHeard(host=name, skew_s=round(agent.hello_wall_s - time.time(), 3)))
 
-    def _take(self, kind: str, data: dict[str, object], agent: Agent) -> None:
-        fact = fact_of(self.host.name, kind, data)
+    def _take(self, frame: Frame, agent: Agent) -> None:
+        name = self.host.name
+        if frame.k == "heartbeat":
+            self._publish(HeartbeatHeard(host=name, skew_s=round(frame.t - time.time(), 3)))
+            return
+        if frame.k == "pong":
+            self._publish(PingAnswered(host=name, rtt_s=round(frame.d["rtt_s"], 4)))
+            return
+        fact = fact_of(name, frame.k, frame.d)
         if fact is None:
             agent.malformed += 1
             return
         self._publish(fact)
         if isinstance(fact, GpusIdentified) and known(fact.gpus):
             with contextlib.suppress(OSError):  # what cannot be remembered is only missed next time
-                memory.remember(self.host.name, gpus=len(fact.gpus))
+                memory.remember(name, gpus=len(fact.gpus))
 
     async def _watch(self, agent: Agent) -> None:
-        """Signs of life, answered pings and lost frames, told when they change."""
-        name, skew_s = self.host.name, round(agent.hello_wall_s - time.time(), 3)
-        heard, rtt_s, lost, stale = agent.heard_at, agent.rtt_s, (0, 0), False
+        """Silence and lost frames, told when they change."""
+        lost, stale = (0, 0), False
         while True:
             await asyncio.sleep(WATCH_S)
-            if agent.heard_at - heard >= 1.0:
-                heard = agent.heard_at
-                self._publish(HeartbeatHeard(host=name, skew_s=skew_s))
-            if agent.rtt_s != rtt_s and agent.rtt_s is not None:
-                rtt_s = agent.rtt_s
-                self._publish(PingAnswered(host=name, rtt_s=round(rtt_s, 4)))
             if (agent.dropped, agent.malformed) != lost:
                 dropped, malformed = agent.dropped - lost[0], agent.malformed - lost[1]
                 lost = (agent.dropped, agent.malformed)
-                self._publish(FramesDropped(host=name, dropped=dropped, malformed=malformed))
+                self._publish(FramesDropped(host=self.host.name, dropped=dropped, malformed=malformed))
             if (agent.silence_s >= STALE_S) != stale:
                 stale = not stale
                 self._changed("stale" if stale else "up")

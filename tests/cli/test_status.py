@@ -69,7 +69,7 @@ def test_a_gpu_that_hangs_hides_no_other(gpudeck: Gpudeck, box: str, fleet: Flee
 
 
 def test_an_nvml_that_hangs_hides_no_disk(gpudeck: Gpudeck, box: str, fleet: Fleet) -> None:
-    fleet.call(None, "InitWithFlags", "hang")
+    fleet.call(None, "nvmlInitWithFlags", "hang")
     status = gpudeck.json("status", box)
     assert status["gpus"] is None
     assert status["gpus_reason"]

@@ -43,11 +43,11 @@ ALLOWED: dict[str, set[str]] = {
         "state",
         "payloads",
     },
-    "session": {"bus", "supervisor", "state", "journal", "events", "values", "remote", "workers", "config"},
+    "session": {"bus", "supervisor", "state", "journal", "events", "values", "remote", "workers", "config", "demo"},
     "intents": {"gates", "state", "values"},
     "demo": {"remote", "values"},
     "screens": {"views", "session", "intents", "state", "events", "values", "config", "bench", "serve", "widgets"},
-    "app": {"screens", "session", "intents", "state", "views", "values", "widgets"},
+    "app": {"events", "screens", "session", "intents", "state", "views", "values", "widgets"},
     "recipes_shipped": set(),
     "widgets": set(),
 }
@@ -82,7 +82,9 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
         elif isinstance(node, ast.ImportFrom):
             base = package.rsplit(".", node.level - 1)[0] if node.level else ""
             name = ".".join(part for part in (base, node.module) if part)
-            if node.module is None or name in ("console", "widgets"):
+            if name == "console" and node.names[0].name.startswith("__"):
+                yield name, at_start
+            elif node.module is None or name in ("console", "widgets"):
                 yield from ((f"{name}.{alias.name}", at_start) for alias in node.names)
             else:
                 yield name, at_start

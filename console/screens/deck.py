@@ -1,0 +1,34 @@
+"""What screens and handlers may ask of the app around them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from textual.app import App
+from textual.screen import Screen
+
+from console.session.player import Player
+from console.session.protocol import HostChoice, Session
+
+
+class Deck(App[None]):
+    """The app as its screens know it. `host_name` is the box that is shown, empty before one is chosen."""
+
+    session: Session
+    player: Player | None
+    host_name: str
+    choices: Sequence[HostChoice]
+
+    def show_host(self, name: str) -> None:
+        """Show a box, opening it when it is not open."""
+        raise NotImplementedError
+
+    def tick(self) -> None:
+        """Paint now instead of at the next beat of the frame clock."""
+        raise NotImplementedError
+
+
+def deck_of(screen: Screen[None]) -> Deck:
+    """The deck that a screen stands on."""
+    return cast(Deck, screen.app)
