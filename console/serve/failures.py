@@ -22,11 +22,12 @@ NEAR_END_S = 600.0
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
-    """How the process ended, as the job runner saw it: None where it is not known."""
+    """How the process ended, as the job runner saw it: None where it is not known. `reason`: its own words, if any."""
 
     exit_code: int | None = None
     signal: int | None = None
     stop_asked: bool = False
+    reason: str = ""
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +56,9 @@ def diagnose(story: Story, end: End, foreign: tuple[str, ...] = ()) -> Diagnosis
     if end.stop_asked or (story.stop_requested and not _failed_before_stop(story)):
         asked = "stopped as asked" if end.stop_asked else "stopped by a SIGTERM that this console did not send"
         return Diagnosis(phase="stopped", kind="stopped", cause=CleanText(asked), cause_phase=story.phase)
+    if end.exit_code == 0 and not _failed_before_stop(story):
+        ended = CleanText("ended by itself with exit code 0")
+        return Diagnosis(phase="stopped", kind="stopped", cause=ended, cause_phase=story.phase)
     evidence = _evidence(story)
     for item in evidence:
         for signature in SIGNATURES:
@@ -146,6 +150,8 @@ def _unclassified(story: Story, end: End, evidence: list[Evidence]) -> Diagnosis
     phase = errors[0].phase if errors else story.phase
     if errors:
         cause = errors[0].text
+    elif end.reason:
+        cause = end.reason
     elif end.signal is not None:
         cause = f"ended by signal {end.signal}; the log names no cause"
     elif end.exit_code is not None:

@@ -21,6 +21,7 @@ from console.supervisor import Supervisor
 from console.values import clean
 from console.workers.box import Box
 from console.workers.link import LinkWorker
+from console.workers.serve_watch import ServeWatch
 
 
 class LiveSession:
@@ -53,7 +54,7 @@ class LiveSession:
         self.state.hosts[host.name] = HostState(host.name)
         self.header = new_header(__version__, tuple(self.links), datetime.fromisoformat(self.header.started))
         if self._started:
-            self.supervisor.start(f"link {host.name}", self.links[host.name].run())
+            self._start(host.name)
 
     def record_to(self, path: Path) -> None:
         """Record from now on. Raises FileExistsError, OSError."""
@@ -63,8 +64,14 @@ class LiveSession:
     def start(self) -> None:
         """Begin to connect."""
         self._started = True
-        for name, link in self.links.items():
-            self.supervisor.start(f"link {name}", link.run())
+        for name in self.links:
+            self._start(name)
+
+    def _start(self, name: str) -> None:
+        """The tasks of one box: its link, and what watches through it."""
+        link = self.links[name]
+        self.supervisor.start(f"link {name}", link.run())
+        self.supervisor.start(f"servers {name}", ServeWatch(self.state.hosts[name]).run(lambda: link.box))
 
     def again(self, host: str) -> None:
         """Connect to this box again now."""

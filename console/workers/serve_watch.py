@@ -1,0 +1,220 @@
+"""Watches the servers of a box while its link is up: logs, readiness, load, ends. What it learned outlives the link."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from console.events.jobs import Job
+from console.events.serve import Server, ServerEnded, ServerProved
+from console.remote.errors import AgentError, RemoteError
+from console.serve.failures import End, diagnose
+from console.serve.gauges import read_log
+from console.state.model import HostState
+from console.state.serve import ENDED, ServerState
+from console.values import Unknown, clean, format_gib, known
+from console.workers.box import Box
+from console.workers.server_gauging import Gauging
+from console.workers.server_http import ServerHttp, base_url
+from console.workers.server_log import LogReading
+
+LOOK_S = 0.25
+STARTING_S = 0.5  # between two questions whether it is ready
+HEALTH_S = 5.0  # the same, when only the costly /health can tell
+GAUGES_S = 2.0
+QUIET_S = 5.0
+SERVE = "serve"
+ENDED_JOBS = 2  # finished server jobs whose end is explained
+Work = Callable[[], Coroutine[Any, Any, None]]
+KeyOf = Callable[[Server], str | None]
+
+
+def _no_key(_server: Server) -> str | None:
+    return None
+
+
+class ServeWatch:
+    """One box's servers, over all its connections. `key_of` knows the API key of our own servers."""
+
+    def __init__(self, host: HostState, key_of: KeyOf = _no_key) -> None:
+        self._host = host
+        self._key_of = key_of
+        self._readings: dict[str, LogReading] = {}
+
+    async def run(self, connected: Callable[[], Box | None]) -> None:
+        """Until cancelled. `connected` gives the box while its link is up; without a link nothing is asked."""
+        while True:
+            box = connected()
+            if box is not None:
+                with contextlib.suppress(RemoteError):
+                    await self._watch(box, connected)
+            await asyncio.sleep(LOOK_S)
+
+    async def _watch(self, box: Box, connected: Callable[[], Box | None]) -> None:
+        """One connection: a task for each server that runs, and for each end that is not explained."""
+        tasks: dict[str, asyncio.Task[None]] = {}
+        try:
+            while connected() is box:
+                for name, work in self._wanted(box):
+                    if name not in tasks or tasks[name].done():
+                        tasks[name] = asyncio.create_task(work())
+                for task in tasks.values():
+                    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                        raise error
+                await asyncio.sleep(LOOK_S)
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    def _wanted(self, box: Box) -> list[tuple[str, Work]]:
+        """What has to be done now, by name."""
+        serve = self._host.serve
+        if not known(serve.listed):
+            return []
+        open_ends = [serve.servers.get(job.id) or ServerState(job.id) for job in self._ended_jobs()]
+        open_ends += [one for one in serve.servers.values() if one.seen and not one.present]
+        wanted: list[tuple[str, Work]] = []
+        for server in (serve.servers[name] for name in serve.listed):
+            if server.phase not in ENDED:
+                wanted.append((server.id, partial(self._server, box, server)))
+        for server in open_ends:
+            if server.phase not in ENDED and not server.present and not _lives(self._job(server.id)):
+                wanted.append((f"end {server.id}", partial(self._end, box, server)))
+        return wanted
+
+    def _job(self, name: str) -> Job | None:
+        jobs = self._host.jobs.jobs
+        return next((job for job in jobs if job.id == name), None) if known(jobs) else None
+
+    def _ended_jobs(self) -> list[Job]:
+        """The last server jobs, when they ended while nobody watched."""
+        jobs = self._host.jobs.jobs
+        ours = [job for job in jobs if job.kind == SERVE] if known(jobs) else []
+        ours.sort(key=lambda job: job.created_s, reverse=True)
+        return [job for job in ours[:ENDED_JOBS] if not _lives(job)]
+
+    def _reading(self, server: ServerState) -> LogReading:
+        if server.id not in self._readings:
+            job = self._job(server.id)
+            planned = job.meta.get("planned") if job else None
+            numbers = {str(key): float(value) for key, value in (planned or {}).items()}
+            self._readings[server.id] = LogReading(self._host.name, clean(server.id), numbers)
+        return self._readings[server.id]
+
+    def _log_path(self, server: ServerState) -> str | None:
+        job = self._job(server.id)
+        if job is not None:
+            return f"{job.directory}/log"
+        if server.seen is not None and known(server.seen.log_path):
+            return server.seen.log_path
+        return None
+
+    async def _server(self, box: Box, server: ServerState) -> None:
+        """A running server, until it is gone."""
+        parts = [asyncio.create_task(self._follow_log(box, server)), asyncio.create_task(self._ask(box, server))]
+        try:
+            while server.present and server.phase not in ENDED:
+                for part in parts:
+                    if part.done():
+                        part.result()
+                await asyncio.sleep(LOOK_S)
+        finally:
+            for part in parts:
+                part.cancel()
+            await asyncio.gather(*parts, return_exceptions=True)
+
+    async def _follow_log(self, box: Box, server: ServerState) -> None:
+        path = self._log_path(server)
+        if path is None:
+            return
+        reading = self._reading(server)
+        with contextlib.suppress(AgentError):  # a log that cannot be read: HTTP has to do
+            async for fact in reading.catch_up(box.agent, path):
+                box.publish(fact)
+            async for fact in reading.follow(box.agent, path):
+                box.publish(fact)
+
+    async def _ask(self, box: Box, server: ServerState) -> None:
+        """Ready? Then: how loaded?"""
+        assert server.seen is not None
+        url = base_url(server.seen)
+        if url is None or server.seen.container:
+            return
+        http = ServerHttp(box.agent, url, self._key_of(server.seen))
+        gauging = Gauging(self._host.name, server.id)
+        while True:
+            quiet = self._host.serve.quiet
+            if server.proved is None or server.unproved:
+                by = await http.proof(quiet)
+                if by is not None:
+                    box.publish(ServerProved(host=self._host.name, server=server.id, by=by))
+                await asyncio.sleep(STARTING_S if http.has_ready else HEALTH_S)
+                continue
+            story = self._readings[server.id].story if server.id in self._readings else None
+            gauges = await http.gauges(quiet) or read_log(story.decode if story else None)
+            for fact in gauging.take(gauges, time.monotonic()):
+                box.publish(fact)
+            await asyncio.sleep(QUIET_S if quiet else GAUGES_S)
+
+    async def _end(self, box: Box, server: ServerState) -> None:
+        """Explain an end, once: the rest of the log, the evidence of the job, the first cause."""
+        reading, path, job = self._reading(server), self._log_path(server), self._job(server.id)
+        if path is not None:
+            with contextlib.suppress(AgentError):
+                async for fact in reading.catch_up(box.agent, path, rest=True):
+                    box.publish(fact)
+        box.publish(ended(self._host, server, reading, job))
+
+
+def _lives(job: Job | None) -> bool:
+    return job is not None and job.state == "running"
+
+
+def ended(host: HostState, server: ServerState, reading: LogReading, job: Job | None) -> ServerEnded:
+    """The judgement of an end."""
+    code, number = (job.exit_code, job.signal) if job else (_NO_RECORD, _NO_RECORD)
+    end = End(
+        exit_code=code if isinstance(code, int) else None,
+        signal=number if isinstance(number, int) else None,
+        stop_asked=server.stop is not None or bool(job and job.stopped_by),
+        reason=job.reason if job else "",
+    )
+    found = diagnose(reading.story, end, foreign_users(host, server))
+    return ServerEnded(
+        host=host.name,
+        server=server.id,
+        phase="stopped" if found.phase == "stopped" else "crashed",
+        kind=clean(found.kind),
+        cause=found.cause,
+        cause_phase=_cause_phase(found.cause_phase, server),
+        advice=tuple(clean(one) for one in found.advice),
+        exit_code=code,
+        signal=number,
+    )
+
+
+_NO_RECORD = Unknown("it was no job of ours: nobody recorded how it ended")
+
+
+def _cause_phase(phase: Any, server: ServerState) -> Any:
+    """The log never says ready: what ended behind a proof ended while it served."""
+    return "ready" if phase == "warmup" and server.proved is not None else phase
+
+
+def foreign_users(host: HostState, server: ServerState) -> tuple[str, ...]:
+    """Sentences on other processes that hold memory of the box's GPUs."""
+    ours = set(server.seen.processes) if server.seen else set()
+    said = []
+    for gpu in host.hardware.gpus.values() if known(host.hardware.gpus) else ():
+        for process in gpu.processes if known(gpu.processes) else ():
+            if process.pid not in ours:
+                who = process.user if known(process.user) else "somebody"
+                what = process.command if known(process.command) else "a process"
+                held = format_gib(process.memory_bytes)
+                said.append(f"GPU {gpu.identity.index}: {held} held by {who}: {what} (pid {process.pid})")
+    return tuple(said)

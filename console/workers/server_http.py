@@ -1,0 +1,106 @@
+"""What a running server answers over HTTP, asked on the box: is it ready, how loaded is it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from console.events.serve import Server
+from console.remote.agent import Agent
+from console.remote.errors import AgentError
+from console.serve.gauges import Gauges, read_get_load, read_loads, read_metrics
+
+READY_TIMEOUT_S = 5.0
+HEALTH_TIMEOUT_S = 25.0  # SGLang itself gives up after 20 s
+LOAD_TIMEOUT_S = 5.0
+_LOOPBACK = {"127.0.0.1": "127.0.0.1", "0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}
+
+Proof = Literal["/ready", "/health"]
+_SOURCES = ("loads", "metrics", "get_load")
+_PATHS = {"loads": "/v1/loads", "metrics": "/metrics", "get_load": "/get_load"}
+
+
+def base_url(server: Server) -> str | None:
+    """Where the box reaches its server; None when it listens on no loopback address."""
+    host = _LOOPBACK.get(server.address)
+    return f"http://{host}:{server.port}" if host else None
+
+
+@dataclass
+class ServerHttp:
+    """One server's HTTP side. Sources that failed once are not asked again: a 500 floods the server's log."""
+
+    agent: Agent
+    url: str
+    key: str | None = None
+    has_ready: bool = True
+    sources: list[str] = field(default_factory=lambda: list(_SOURCES))
+
+    async def get(self, path: str, timeout_s: float) -> tuple[int, bytes] | None:
+        """Status and body with secrets masked; None when nobody answers."""
+        return await self._ask("GET", path, None, timeout_s)
+
+    async def post(self, path: str, body: bytes, timeout_s: float) -> tuple[int, bytes] | None:
+        return await self._ask("POST", path, body, timeout_s)
+
+    async def _ask(self, method: str, path: str, body: bytes | None, timeout_s: float) -> tuple[int, bytes] | None:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        packed = base64.b64encode(body).decode() if body is not None else None
+        try:
+            answer = await self.agent.request(
+                "http",
+                method=method,
+                url=self.url + path,
+                headers=headers,
+                body=packed,
+                timeout_s=timeout_s,
+                strip_keys=True,
+            )
+        except AgentError:
+            return None
+        return int(answer["status"]), base64.b64decode(answer["body"])
+
+    async def proof(self, quiet: bool = False) -> Proof | None:
+        """What proves that the server is ready now. `/health` costs the server a request: not while `quiet`."""
+        if self.has_ready:
+            answer = await self.get("/ready", READY_TIMEOUT_S)
+            if answer is None or answer[0] not in (200, 404):
+                return None
+            if answer[0] == 200:
+                return "/ready"
+            self.has_ready = False
+        if quiet:
+            return None
+        answer = await self.get("/health", HEALTH_TIMEOUT_S)
+        return "/health" if answer is not None and answer[0] == 200 else None
+
+    async def gauges(self, quiet: bool = False) -> Gauges | None:
+        """The load from the first source that has it; only `/metrics` while `quiet`."""
+        for source in ["metrics"] if quiet else list(self.sources):
+            if source not in self.sources:
+                continue
+            answer = await self.get(_PATHS[source], LOAD_TIMEOUT_S)
+            if answer is None:
+                return None  # not this source's fault
+            gauges = _read(source, *answer)
+            if gauges is not None:
+                self.sources = [source, *(one for one in self.sources if one == "metrics" and one != source)]
+                return gauges
+            self.sources.remove(source)
+        return None
+
+
+def _read(source: str, status: int, body: bytes) -> Gauges | None:
+    if status != 200:
+        return None
+    if source == "metrics":
+        return read_metrics(body.decode("utf-8", "replace"))
+    try:
+        data: Any = json.loads(body)
+    except ValueError:
+        return None
+    return read_loads(data) if source == "loads" else read_get_load(data)

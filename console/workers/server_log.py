@@ -1,0 +1,130 @@
+"""A server's log: read on the box as whole masked lines, told as facts, folded into its story."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from console.events import Event
+from console.events.serve import LogRow, ServerLogged, ServerMeasured, ServerPhaseReached, ServerProgressed
+from console.remote.agent import Agent
+from console.serve.eta import phase_seconds
+from console.serve.parse import LogParser
+from console.serve.record import Record, seconds_between
+from console.serve.remarks import actuals, remarks
+from console.serve.story import Story
+from console.values import CleanText, clean
+
+HEAD_BYTES = 2 << 20  # of a long log the start: phases, pools, limits …
+TAIL_BYTES = 512 << 10  # … and the end are read, the middle is left out
+ROWS_A_FACT = 200
+ROW_CHARS = 2000
+FOLLOW_S = 0.25
+# Answers to our own questions, several a second: they say nothing that the gauges do not.
+_POLLED = frozenset(("/ready", "/health", "/metrics", "/v1/loads", "/get_load"))
+
+
+@dataclass
+class LogReading:
+    """How far a server's log is read, over all connections. `planned`: the plan's numbers, see `remarks`."""
+
+    host: str
+    server: CleanText
+    planned: dict[str, float] = field(default_factory=dict)
+    story: Story = field(default_factory=Story)
+    offset: int = 0
+    inode: int | None = None
+    _parser: LogParser = field(default_factory=LogParser)
+    _phases: int = 0
+    _measured: tuple[object, ...] = ()
+    _bar: tuple[object, ...] = ()
+
+    async def catch_up(self, agent: Agent, path: str, *, rest: bool = False) -> AsyncIterator[Event]:
+        """Read on to the present end; with `rest` also a last line without its end (the server is gone)."""
+        while True:
+            answer = await agent.request("log_read", path=path, offset=self.offset, rest=rest)
+            if self.inode not in (None, answer["inode"]) or answer["size"] < self.offset:
+                self.inode, self.offset = answer["inode"], 0
+                continue
+            self.inode = answer["inode"]
+            behind = answer["size"] - self.offset
+            if self.offset >= HEAD_BYTES and behind > 2 * TAIL_BYTES:
+                start = answer["size"] - TAIL_BYTES
+                answer = await agent.request("log_read", path=path, offset=start, align=True)
+                yield ServerLogged(host=self.host, server=self.server, rows=(), skipped_bytes=start - self.offset)
+            if not answer["data"]:
+                return
+            for fact in self.take(answer):
+                yield fact
+
+    async def follow(self, agent: Agent, path: str) -> AsyncIterator[Event]:
+        """What is written from now on, until cancelled. Call `catch_up` first."""
+        stream = agent.stream("log_follow", path=path, offset=self.offset, inode=self.inode, every_s=FOLLOW_S)
+        async with stream:
+            async for part in stream:
+                for fact in self.take(part):
+                    yield fact
+
+    def take(self, part: dict[str, Any]) -> list[Event]:
+        """The facts of one part: {data, next, inode}."""
+        self.offset, self.inode = part["next"], part["inode"]
+        records = self._parser.feed(base64.b64decode(part["data"]))
+        for record in records:
+            self.story.add(record)
+        return [*self._rows(records), *self._news()]
+
+    def _rows(self, records: list[Record]) -> list[Event]:
+        rows = tuple(_row(record) for record in records if not _uninteresting(record))
+        return [
+            ServerLogged(host=self.host, server=self.server, rows=rows[at : at + ROWS_A_FACT])
+            for at in range(0, len(rows), ROWS_A_FACT)
+        ]
+
+    def _news(self) -> list[Event]:
+        """What the story has more than at the last part."""
+        story, host, server = self.story, self.host, self.server
+        facts: list[Event] = []
+        for one in story.phases[self._phases :]:
+            since = seconds_between(one.begin, story.last_stamp) if one.begin and story.last_stamp else 0.0
+            facts.append(
+                ServerPhaseReached(host=host, server=server, phase=one.phase, draft=one.draft, in_phase_s=since)
+            )
+        self._phases = len(story.phases)
+        bar = self._parser.frame or story.progress
+        if bar is not None and story.progress is not None:
+            shown = (bar.fields["task"], bar.fields["done"], bar.fields["total"])
+            if shown != self._bar:
+                self._bar = shown
+                task = clean(str(shown[0] or ""))
+                facts.append(ServerProgressed(host=host, server=server, task=task, done=shown[1], total=shown[2]))
+        return facts + self._measurement()
+
+    def _measurement(self) -> list[Event]:
+        story = self.story
+        state = (bool(story.limits), story.ready_stamp, story.retractions)
+        if not story.limits or state == self._measured:
+            return []
+        self._measured = state
+        return [
+            ServerMeasured(
+                host=self.host,
+                server=self.server,
+                actuals=actuals(story),
+                limits={name: value for name, value in story.limits.items() if isinstance(value, int)},
+                remarks=tuple(clean(one) for one in remarks(story, self.planned)),
+                phases_s=phase_seconds(story),
+            )
+        ]
+
+
+def _uninteresting(record: Record) -> bool:
+    if record.kind == "http":
+        return record.fields["status"] == 200 and record.fields["path"].partition("?")[0] in _POLLED
+    return record.kind == "progress"
+
+
+def _row(record: Record) -> LogRow:
+    stamp, rank = CleanText(record.stamp or ""), CleanText(record.rank)
+    return LogRow(stamp=stamp, rank=rank, level=record.level, text=clean(record.text, ROW_CHARS))
