@@ -15,7 +15,7 @@ from tests.support.jobbox import JobBox, alive, drained, ended, kill, logged, re
 # A server that ends at TERM and leaves children that ignore it: a new session, and a double fork.
 STUBBORN = """
 import os, signal, sys, time
-BARE = "import os, time; os.write(1, b'bare %d\\n' % os.getpid()); time.sleep(600)"
+BARE = "import os, time; os.write(1, ('bare %d' % os.getpid() + chr(10)).encode()); time.sleep(600)"
 def say(name):
     os.write(1, b"%s %d\\n" % (name.encode(), os.getpid()))  # one write: no other can come between
 def stubborn(name):
