@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,13 +40,12 @@ class Place:
         (self.job / "progress.ndjson").unlink(missing_ok=True)
         config = {
             "job": job,
-            "dir": str(self.job),
             "env": self.env,
             "repo": REPO,
             "path": str(self.root),
             "backoff_s": 0.05,
         }
-        self.jobs.append(Job(config | more))
+        self.jobs.append(Job(config | more, folder=self.job))
         return self.jobs[-1]
 
     def run(self, job: str = "download", **more: Any) -> tuple[int, dict[str, Any]]:
@@ -186,17 +184,18 @@ def test_a_killed_run_keeps_whole_files_and_names_what_is_left_over(hub: FakeHub
     assert place.stored()["orphan_bytes"] == 0
 
 
-def test_draining_finishes_the_files_in_flight_and_starts_none(hub: FakeHub, place: Place) -> None:
+def test_a_pause_finishes_the_files_in_flight_and_starts_none(hub: FakeHub, place: Place) -> None:
     hub.repos[REPO].commit(model_files(24, MIB))
     hub.faults.paths, hub.faults.rate_bytes_s = (".safetensors",), 0.5 * MIB
     job = place.start()
     job.wait_for(lambda line: bool(line.get("in_flight")))
-    job.process.send_signal(signal.SIGINT)
-    code, end = job.end()
-    assert (code, end["result"], end["in_flight"]) == (1, "drained", [])
-    assert 0 < end["files_ok"] < 24
+    (place.job / "pause").touch()
+    paused = job.wait_for(lambda line: line["phase"] == "paused")
     hub.faults.rate_bytes_s = 0.0
-    assert place.run()[0] == 0
+    assert (paused["in_flight"], 0 < paused["files_ok"] < 24) == ([], True)
+    assert any(line["phase"] == "draining" for line in job.lines())
+    (place.job / "pause").unlink()
+    assert job.end()[1]["result"] == "ok"
 
 
 def test_a_stalled_stream_is_started_again(hub: FakeHub, place: Place) -> None:

@@ -39,14 +39,17 @@ def _clean_environment() -> dict[str, str]:
 
 
 class Job:
-    """A running bundle."""
+    """A running bundle; `folder` is its job's directory."""
 
-    def __init__(self, config: Mapping[str, Any], python: str = sys.executable) -> None:
+    def __init__(
+        self, config: Mapping[str, Any], python: str = sys.executable, folder: Path = Path("/nonexistent")
+    ) -> None:
         self.process = subprocess.Popen(
             [python, "-I", "-u", "-c", STAGE0],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_clean_environment(),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=_clean_environment() | {"GPUDECK_JOB_DIR": str(folder)},
         )  # fmt: skip
-        self.progress = Path(str(config.get("dir", "/nonexistent"))) / "progress.ndjson"
+        self.progress = folder / "progress.ndjson"
         assert self.process.stdin is not None
         self.process.stdin.write(frame(bundle("console.payloads.hub", config)))
         self.process.stdin.close()
@@ -69,14 +72,14 @@ class Job:
 
     def close(self) -> None:
         """Ends the process, whatever it does."""
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
+        self.process.kill()
+        self.process.communicate()
 
     def end(self, seconds: float = 60.0) -> tuple[int, dict[str, Any]]:
         """Exit code and last line."""
         _, errors = self.process.communicate(timeout=seconds)
         assert b"Traceback" not in errors, errors.decode()
+        assert self.lines(), errors.decode()
         return self.process.returncode, self.lines()[-1]
 
 

@@ -1,7 +1,7 @@
 """The download job: `snapshot_download` in a child, watched from outside until every byte of the manifest is there.
 
 The parent never imports the library. A child that ends, stalls or is refused is judged by what is on the disk.
-SIGINT finishes the files in flight and starts none.
+While the file `pause` is in the job's directory, the files in flight are finished and none is started.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ BACKOFF_S = 2.0
 LONGEST_BACKOFF_S = 60.0
 TRIES = 6
 TICK_S = 1.0
+PAUSE_TICK_S = 0.25
 MANIFEST_S = 300.0
 NO_STALL_S = 5.0  # times the stall limit: without growth on the disk, traffic alone does not count as life
 _WORTH_A_RETRY = ("rate_limited", "hub_error", "unknown")
@@ -40,15 +41,14 @@ _LOCAL = {
 
 
 class Download:
-    """One run. `config`: `repo, revision, commit?, path, include, exclude, env, verify, dir` (the job's)."""
+    """One run in its job's directory. `config`: `repo, revision, commit?, path, include, exclude, env, verify`."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config, self.root = config, config["path"]
-        self.report = Reporter(config["dir"])
+        self.report = Reporter()
         self.stall_s = float(config.get("stall_s", STALL_S))
         self.backoff_s = float(config.get("backoff_s", BACKOFF_S))
         self.started = time.time()
-        self.draining = False
         self.xet = True
         self.attempt = 0
         self.rate = Rate()
@@ -57,7 +57,6 @@ class Download:
 
     def run(self) -> int:
         """0 done, 7 the bytes are there and wrong, 1 everything else; the last line of the progress says what."""
-        signal.signal(signal.SIGINT, self._drain)
         read = self._manifest()
         if read is None:
             return 1
@@ -71,9 +70,6 @@ class Download:
         if not self.config.get("verify", True):
             return self._end("ok", **self.counter.read())
         return verify.Verify(dict(self.config, commit=self.proof["commit"])).run()
-
-    def _drain(self, *_: object) -> None:
-        self.draining = True
 
     def _manifest(self) -> dict[str, Any] | None:
         """The files at the pinned commit, asked in a child; None after a failure that was reported."""
@@ -90,7 +86,7 @@ class Download:
             if access["state"] == "ready":
                 self._fail({"state": "nothing_matched", "text": ""})
                 return None
-            if not _retryable(access["state"]) or self.draining:
+            if not _retryable(access["state"]):
                 break
             self._wait(tries, access)
         self._fail(access)
@@ -125,14 +121,14 @@ class Download:
             before = self.counter.read()
             if before["files_ok"] == len(self.proof["files"]):
                 return True
+            self._sleep_while_paused()
             self.attempt += 1
             ended = self._one_child(before)
-            if self.draining:
-                self._end("drained", **self.counter.read())
-                return False
             after = self.counter.read()
             if ended is None and after["files_ok"] == len(self.proof["files"]):
                 return True
+            if ended and ended["state"] == "drained":
+                continue
             tries = 1 if after["files_ok"] > before["files_ok"] else tries + 1
             refusal = ended or {"state": "fell_short", "text": "the library ended without every file"}
             if refusal["state"] == "xet_failed" or (refusal["state"] == "stalled" and tries > 1):
@@ -145,9 +141,13 @@ class Download:
     def _wait(self, tries: int, refusal: dict[str, Any]) -> None:
         seconds = refusal.get("retry_after_s") or min(LONGEST_BACKOFF_S, self.backoff_s * 2**tries)
         self.report.line(phase="waiting", wait_s=seconds, state=refusal["state"], text=refusal.get("text", ""))
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not self.draining:
-            time.sleep(min(TICK_S, max(0.0, end - time.monotonic())))
+        time.sleep(seconds)
+
+    def _sleep_while_paused(self) -> None:
+        if self.report.paused():
+            self._tick("paused")
+        while self.report.paused():
+            time.sleep(PAUSE_TICK_S)
 
     def _one_child(self, before: dict[str, Any]) -> dict[str, Any] | None:
         """Watches one child to its end. None when the library returned, else the refusal."""
@@ -161,18 +161,19 @@ class Download:
                 chunk = os.read(pipe, 65536)
                 data, complete = data + chunk, not chunk
                 continue
-            now = self._tick()
+            now = self._tick("draining" if told else "downloading")
             activity.update(now["present_bytes"], pid)
-            if self.draining and not told:
+            if not told and self.report.paused():
                 told = True
-                os.kill(pid, signal.SIGINT)
+                os.kill(pid, signal.SIGINT)  # the library lets files in flight run to their end
+                self._tick("draining")
             if self._stalled(activity):
                 self._kill(pid)
                 os.close(pipe)
                 return {"state": "stalled", "text": f"nothing moved for {self.stall_s:.0f} s"}
         os.close(pipe)
         _, status = os.waitpid(pid, 0)
-        self._tick()
+        self._tick("downloading")
         return _judge(data, status)
 
     def _stalled(self, activity: Activity) -> bool:
@@ -188,12 +189,12 @@ class Download:
             if os.path.exists(path) and len(os.path.basename(path).split(".")) > 3:
                 os.unlink(path)
 
-    def _tick(self) -> dict[str, Any]:
+    def _tick(self, phase: str) -> dict[str, Any]:
         now = self.counter.read()
         self.rate.update(time.monotonic(), now["present_bytes"])
         rest = self.counter.total - now["present_bytes"]
         self.report.line(
-            phase="draining" if self.draining else "downloading",
+            phase=phase,
             total_bytes=self.counter.total,
             files=len(self.proof["files"]),
             rate_bytes_s=self.rate.bytes_s,

@@ -13,10 +13,15 @@ LIBRARY_FOLDER = os.path.join(".cache", "huggingface", "download")
 
 
 class Reporter:
-    """Appends one JSON object a line to the job's `progress.ndjson`."""
+    """Appends one JSON object a line to the job's `progress.ndjson`, and knows whether a pause is asked for."""
 
-    def __init__(self, job_dir: str) -> None:
-        self._path = os.path.join(job_dir, "progress.ndjson")
+    def __init__(self) -> None:
+        folder = os.environ["GPUDECK_JOB_DIR"]
+        self._path, self._pause = os.path.join(folder, "progress.ndjson"), os.path.join(folder, "pause")
+
+    def paused(self) -> bool:
+        """Whether the operator asked for a pause."""
+        return os.path.exists(self._pause)
 
     def line(self, **fields: Any) -> None:
         """One line, complete or not at all, with the wall time."""

@@ -22,7 +22,7 @@ class Verify:
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config, self.root = config, config["path"]
-        self.report = Reporter(config["dir"])
+        self.report = Reporter()
         self.proof: dict[str, Any] = {}
 
     def run(self) -> int:
