@@ -15,6 +15,7 @@ from console.values import (
     known,
 )
 from console.views.next import next_step
+from console.views.serve import servers_lines
 from console.views.status import gpu_state
 
 SPARKS = " ▁▂▃▄▅▆▇█"
@@ -27,6 +28,7 @@ def status_lines(host: HostState, now: float) -> list[str]:
         f"NEXT  {next_step(host, now).sentence}",
         *_gpus(host),
         *_disks(host),
+        *servers_lines(host, now),
         *_machine(host),
     ]
 
