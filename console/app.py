@@ -17,6 +17,7 @@ from console.screens.base import DeckScreen
 from console.screens.deck import Deck
 from console.screens.frame import frame_of
 from console.screens.handlers import HANDLERS
+from console.screens.host_keys import HostKeys
 from console.screens.hosts import HostsScreen
 from console.screens.overview import HostScreen, OverviewScreen
 from console.session.player import Player
@@ -55,6 +56,7 @@ class ConsoleApp(Deck):
         super().__init__(ansi_color=colourless)
         self.session = session
         self.player = player
+        self._host_keys = HostKeys()
         self._ticked = time.monotonic()
         self.host_name = next(iter(session.state.hosts), "")
         self.choices: Sequence[HostChoice] = ()
@@ -87,6 +89,7 @@ class ConsoleApp(Deck):
             self.host_name = next(iter(self.session.state.hosts), "")
         if isinstance(self.screen, DeckScreen):
             self.screen.repaint()
+            self._host_keys.look(self, frame_of(self))
 
     def show_host(self, name: str) -> None:
         """Show a box, opening it when it is not open."""

@@ -81,6 +81,18 @@ class ConfirmDialog(Dialog[bool]):
         self.dismiss(True)
 
 
+class NoticeDialog(Dialog[bool]):
+    """Says something that a person must know and cannot change here. `level` is the ink of the title."""
+
+    def __init__(self, title: str, rows: Sequence[tuple[str, str]], *, level: str = "warn") -> None:
+        headline = Line((Cell(title, f"{level} strong"),))
+        super().__init__(title, [headline, Line(), *data_lines(rows)], no="Close", yes="", classes=f"-{level}")
+
+    def accept(self) -> None:
+        """There is nothing to accept."""
+        self.dismiss(None)
+
+
 class HostKeyDialog(Dialog[bool]):
     """Asks about a host key seen for the first time; the default is not to connect."""
 
@@ -121,11 +133,13 @@ class AskDialog(Dialog[str]):
         secret: bool = False,
     ) -> None:
         super().__init__(title, data_lines(rows), no="Cancel", yes=yes)
-        self._input = Input(value, placeholder=placeholder, password=secret, id="dialog-input")
+        self._value = value
+        self._placeholder = placeholder
+        self._secret = secret
 
     def extra(self) -> Sequence[Widget]:
         """The input."""
-        return (self._input,)
+        return (Input(self._value, placeholder=self._placeholder, password=self._secret, id="dialog-input"),)
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
@@ -133,8 +147,8 @@ class AskDialog(Dialog[str]):
 
     def accept(self) -> None:
         """Answer with the text, when there is one."""
-        if self._input.value.strip():
-            self.dismiss(self._input.value.strip())
+        if text := self.query_one(Input).value.strip():
+            self.dismiss(text)
 
 
 def data_lines(rows: Sequence[tuple[str, str]]) -> list[Line]:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
+from console.cli.asking import terminal_asker
 from console.cli.flags import Flags
 from console.cli.stop import CONNECTION, INTERRUPTED, TIMED_OUT, USAGE, StopError
 from console.config import Config, ConfigError, HostConfig, load_config
@@ -91,7 +92,7 @@ async def connected(flags: Flags, name: str) -> AsyncIterator[LiveSession]:
     """A one-shot command's session with one box whose link is up; recorded only with `--record`."""
     config = configuration(flags)
     host = host_named(config, name)
-    async with live(flags, [host], config, flags.record) as session:
+    async with live(flags, [host], config, flags.record, terminal_asker()) as session:
         session.start()
         await reach(session, name, config.settings.timeout)
         yield session

@@ -14,6 +14,7 @@ from console.cli.screen import show
 from console.cli.stop import USAGE, StopError
 from console.config import Config, HostConfig
 from console.config.paths import make_private_dir, recordings_dir
+from console.screens.asking import ScreenAsker
 
 
 @click.command("open")
@@ -33,8 +34,9 @@ def command(flags: Flags, hosts: tuple[str, ...]) -> None:
 
 async def open_console(flags: Flags, boxes: list[HostConfig], config: Config) -> None:
     """The console over a live session with these boxes."""
-    async with live(flags, boxes, config, recording_file(flags, boxes, config)) as session:
-        await show(session, config)
+    asker = ScreenAsker()
+    async with live(flags, boxes, config, recording_file(flags, boxes, config), asker) as session:
+        await show(session, config, asker=asker)
 
 
 def recording_file(flags: Flags, boxes: list[HostConfig], config: Config) -> Path | None:

@@ -6,6 +6,7 @@ import os
 
 from console.app import ConsoleApp
 from console.config import Config
+from console.screens.asking import ScreenAsker
 from console.session.player import Player
 from console.session.protocol import Session
 from widgets.themes import DARK, apply_no_color, theme_for
@@ -29,9 +30,13 @@ def _wanted_theme(config: Config) -> str:
     return "" if config.settings.theme == "auto" else f"gpudeck-{config.settings.theme}"
 
 
-async def show(session: Session, config: Config, player: Player | None = None) -> None:
+async def show(
+    session: Session, config: Config, player: Player | None = None, asker: ScreenAsker | None = None
+) -> None:
     """Show the session until the user quits; what broke the app is raised."""
     app = make_app(session, config, player)
+    if asker:
+        asker.attach(app)
     await app.run_async()
     if app.return_code:
         raise SystemExit(app.return_code)
