@@ -44,7 +44,8 @@ class GateList(Lines):
         return [part for line in lines for part in wrap_line(line, width, self.glyphs)]
 
     def _gate_lines(self, gate: Gate, indent: int) -> list[Line]:
-        word, name = gate.word.ljust(self.WORD_WIDTH), gate.name.ljust(self.NAME_WIDTH)
+        word = gate.word.ljust(self.WORD_WIDTH)
+        name = gate.name.ljust(self.NAME_WIDTH) if indent > 2 else f"{gate.name}  "
         lines = [Line((State(gate.kind, word), Cell(name, "strong"), Cell(gate.sentence)), indent=indent)]
         for way in gate.ways_out:
             pieces = (Cell(" " * indent), Cell("→ ", "key"), Cell(way, "label"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rich.cells import chop_cells
+
 from widgets.cells import Align, Bar, Cell, Line, Piece, Span, Spark, State, cut_spans, fit, spans_width, width_of
 from widgets.gauges import bar_spans, spark_spans
 from widgets.glyphs import Glyphs
@@ -118,15 +120,15 @@ def _flat(pieces: Sequence[Piece], glyphs: Glyphs) -> list[Span]:
 def wrap_line(line: Line, width: int, glyphs: Glyphs) -> list[Line]:
     """The line broken at spaces into lines of at most `width` cells, later ones indented by `line.indent`.
 
-    A word longer than a line is left to the cut.
+    A word longer than a line, such as an address to copy, is broken where the line ends.
     """
     spans = _flat(line.left, glyphs)
     if width <= line.indent + 1 or spans_width(spans) + spans_width(_flat(line.right, glyphs)) < width:
         return [line]
-    lines: list[list[Piece]] = [[]]
+    lines: list[list[Cell]] = [[]]
     used = 0
     room = width - (spans_width(_flat(line.right, glyphs)) + 1 if line.right else 0)
-    for word, ink in _words(spans):
+    for word, ink in _words(spans, width - line.indent):
         size = width_of(word.rstrip())
         if used + size > room and used > (line.indent if len(lines) > 1 else 0):
             lines.append([Cell(" " * line.indent)])
@@ -134,11 +136,16 @@ def wrap_line(line: Line, width: int, glyphs: Glyphs) -> list[Line]:
             word = word.lstrip()
         lines[-1].append(Cell(word, ink))
         used += width_of(word)
-    return [Line(tuple(pieces), line.right if index == 0 else ()) for index, pieces in enumerate(lines)]
+    return [Line(_trimmed(pieces), line.right if index == 0 else ()) for index, pieces in enumerate(lines)]
 
 
-def _words(spans: Sequence[Span]) -> list[tuple[str, str]]:
-    """The words with the spaces that follow them."""
+def _trimmed(cells: Sequence[Cell]) -> tuple[Piece, ...]:
+    """The cells without the space at the end of the last one, which would be cut."""
+    return (*cells[:-1], Cell(cells[-1].text.rstrip(), cells[-1].ink)) if cells else ()
+
+
+def _words(spans: Sequence[Span], most: int) -> list[tuple[str, str]]:
+    """The words with the spaces that follow them, in pieces of at most `most` cells."""
     words: list[tuple[str, str]] = []
     for text, ink in spans:
         start = 0
@@ -147,6 +154,7 @@ def _words(spans: Sequence[Span]) -> list[tuple[str, str]]:
             end = len(text) if space < 0 else space
             while end < len(text) and text[end] == " ":
                 end += 1
-            words.append((text[start:end], ink))
+            word = text[start:end]
+            words += [(piece, ink) for piece in (chop_cells(word, most) if width_of(word.rstrip()) > most else [word])]
             start = end
     return words

@@ -127,6 +127,7 @@ class LineTable(Painted, can_focus=True):
 
     def on_resize(self, _: Resize) -> None:
         self._arrange()
+        self.refresh()
 
     def _arrange(self) -> None:
         """Decide the blocks and the columns for the size at hand."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from widgets.cells import Bar, Cell, Line, Piece, State, StateKind
+from widgets.cells import Bar, Cell, Line, Piece, State, StateKind, spans_width
+from widgets.layout import piece_spans
 from widgets.lines import Lines
 
 
@@ -19,19 +20,31 @@ class Phase(NamedTuple):
 
 
 class PhaseBar(Lines):
-    """Phases in order, wrapped when they do not fit."""
+    """Phases in order; each stays in one piece when the bar takes several lines."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(wrap=True, id=id, classes=classes)
+        super().__init__(id=id, classes=classes)
+        self._phases: tuple[Phase, ...] = ()
 
     def set_phases(self, phases: Sequence[Phase]) -> None:
         """Show these phases."""
-        pieces: list[Piece] = []
-        for phase in phases:
-            if pieces:
-                pieces.append(Cell("  "))
-            pieces += _phase_pieces(phase)
-        self.set_lines([Line(tuple(pieces))])
+        if tuple(phases) != self._phases:
+            self._phases = tuple(phases)
+            self.reflow()
+
+    def lines_for(self, width: int) -> list[Line]:
+        """As many phases in each line as fit."""
+        lines: list[list[Piece]] = [[]]
+        used = 0
+        for phase in self._phases:
+            pieces = _phase_pieces(phase)
+            size = sum(spans_width(piece_spans(piece, self.glyphs)) for piece in pieces)
+            if used and used + 2 + size > width:
+                lines.append([])
+                used = 0
+            lines[-1] += [Cell("  "), *pieces] if used else pieces
+            used += size + 2 * bool(used)
+        return [Line(tuple(pieces)) for pieces in lines]
 
 
 def _phase_pieces(phase: Phase) -> list[Piece]:

@@ -97,9 +97,9 @@ match-text #0d1216
 
 _CONTRAST = """
 ground #000000
-ok #6cb8ff
+ok #5aa9ff
 warn #ffe066
-fail #ff9a3d
+fail #ffab4a
 unknown #e0c8ff
 busy #9fd0ff
 stale #b8b8b8

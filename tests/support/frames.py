@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,14 @@ TCSS = Path(__file__).parents[2] / "console.tcss"
 def frame(app: App[Any]) -> str:
     """The screen as lines, without the spaces at their ends."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+def check_frame(path: Path, shown: str) -> None:
+    """Compare a frame with the one kept at `path`; GPUDECK_KEEP_FRAMES=1 keeps the new one, to be looked at."""
+    if os.environ.get("GPUDECK_KEEP_FRAMES"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(shown + "\n")
+    assert shown.splitlines() == path.read_text().splitlines()
 
 
 class StyledApp(App[None]):

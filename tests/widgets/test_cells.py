@@ -111,14 +111,14 @@ def test_the_right_part_stays_when_the_left_is_cut() -> None:
     assert spans[-1].text == "[r] again"
 
 
-@given(st.lists(st.text("abc模", min_size=1, max_size=9), max_size=12), st.integers(14, 40))
+@given(st.lists(st.text("abc模", min_size=1, max_size=50), max_size=12), st.integers(14, 40))
 def test_wrapping_keeps_every_word_and_fits(words: list[str], width: int) -> None:
     line = Line((State("ok", "x"), Cell(" "), Cell(" ".join(words))), indent=2)
     lines = wrap_line(line, width, UNICODE)
     texts = ["".join(cell.text for cell in part.left if isinstance(cell, Cell)) for part in lines]
     if len(lines) > 1:
-        assert " ".join(texts).split() == ["✓", "x", *words]
-        assert all(cell_len(text.rstrip()) <= max(width, *(cell_len(word) + 2 for word in words)) for text in texts)
+        assert "".join(texts).replace(" ", "") == "✓x" + "".join(words)
+        assert all(cell_len(text) <= width for text in texts)
         assert all(text.startswith("  ") for text in texts[1:])
 
 

@@ -1,0 +1,62 @@
+"""Run a program in a real pseudo-terminal and keep every byte it writes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+# Every escape sequence in the output, with the ones that have a body up to their end.
+SEQUENCE = re.compile(
+    rb"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|\[[0-?]*[ -/]*[@-~]|[ -/]*[0-Z\\^-~])"
+)
+
+
+def run_in_pty(
+    code: str, *, until: bytes, env: dict[str, str] | None = None, size: tuple[int, int] = (100, 30)
+) -> bytes:
+    """Run Python code in a pty until its output holds `until`, then press q; all bytes it wrote."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    clean = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "COLORTERM")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=follower, stdout=follower, stderr=follower, cwd=ROOT, start_new_session=True,
+        env=clean | {"TERM": "xterm-256color", "COLORTERM": "truecolor", "PYTHONPATH": str(ROOT)} | (env or {}),
+    )  # fmt: skip
+    os.close(follower)
+    try:
+        output = _read(leader, process, until)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        os.close(leader)
+    return output
+
+
+def _read(leader: int, process: subprocess.Popen[bytes], until: bytes) -> bytes:
+    output, asked, deadline = b"", False, time.monotonic() + 30
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([leader], [], [], 0.5)
+        if ready:
+            try:
+                chunk = os.read(leader, 65536)
+            except OSError:
+                return output
+            output += chunk
+        elif process.poll() is not None:
+            return output
+        if not asked and until in output:
+            os.write(leader, b"q")
+            asked = True
+    raise TimeoutError(f"not seen within 30 s: {until!r}; last bytes: {output[-500:]!r}")
