@@ -51,6 +51,16 @@ def describe(_config: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def stamp(_config: dict[str, Any]) -> dict[str, Any]:
+    """A name for what is installed, without importing any of it: it changes with any package that matters."""
+    root = sources.package_folder("sglang")
+    if root is None:
+        return {"stamp": None}
+    words = [sys.version, root, str(os.stat(root).st_mtime_ns)]
+    words += [f"{name}={version}" for name, version in sorted(_packages().items())]
+    return {"stamp": "; ".join(words)}
+
+
 def _absent() -> dict[str, str]:
     return {"kind": "absent", "message": f"the interpreter {sys.executable} has no package sglang", "cause": ""}
 

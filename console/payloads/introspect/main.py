@@ -11,8 +11,8 @@ from . import engine, headers, host, validate
 
 
 def main(config: dict[str, Any]) -> int:
-    """`config`: `{"op": "engine" | "validate" | "headers" | "host", "env": {…}, …}`. The answer of an operation
-    that failed is `{"error": kind, "message": text}`."""
+    """`config`: `{"op": "version" | "engine" | "validate" | "headers" | "host", "env": {…}, …}`. The answer of an
+    operation that failed is `{"error": kind, "message": text}`."""
     answer_fd = os.dup(1)
     os.dup2(2, 1)
     _environment(config.get("env") or {})
@@ -38,6 +38,7 @@ def _write(descriptor: int, answer: dict[str, Any]) -> None:
 
 
 _OPS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "version": engine.stamp,
     "engine": engine.describe,
     "validate": validate.run,
     "headers": headers.read,

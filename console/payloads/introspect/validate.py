@@ -7,7 +7,9 @@ import contextlib
 import importlib
 import importlib.util
 import io
+import json
 import os
+import tempfile
 import types
 from typing import Any
 
@@ -39,13 +41,42 @@ class OpenedGpuError(RuntimeError):
 
 
 def run(config: dict[str, Any]) -> dict[str, Any]:
-    """`config`: `argv` (without the program), `gpu`: `{"count", "name", "memory_mib", "capability": [x, y]}`.
+    """`config`: `argv` (without the program), `gpu`: `{"count", "name", "memory_mib", "capability": [x, y]}`,
+    `configs`: for each directory in `argv` the content of its `config.json`.
 
+    The directories are stood in for by empty ones with that file, without `auto_map`: a repository's own code is
+    never run, and a repository that is not on the box yet can be validated, too.
     `result`: `accepted` with the `resolved` values; `refused` with SGLang's own last line; `unknown` when the
     validation itself could not run.
     """
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     os.environ["HF_HUB_OFFLINE"] = "1"
+    with tempfile.TemporaryDirectory(prefix="gpudeck-validate-") as room:
+        stands = _stand_ins(config.get("configs") or {}, room)
+        answer = _validate(config, [stands.get(word, word) for word in config["argv"]])
+    for real, stand in stands.items():
+        answer["message"] = answer["message"].replace(stand, real)
+    return answer
+
+
+def _stand_ins(configs: dict[str, Any], room: str) -> dict[str, str]:
+    """Real directory -> its stand-in."""
+    stands = {}
+    for number, (real, content) in enumerate(sorted(configs.items())):
+        stands[real] = os.path.join(room, str(number), os.path.basename(real))
+        os.makedirs(stands[real])
+        with open(os.path.join(stands[real], "config.json"), "w", encoding="utf-8") as stream:
+            json.dump(_without_code(content), stream)
+    return stands
+
+
+def _without_code(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _without_code(value) for key, value in node.items() if key != "auto_map"}
+    return [_without_code(item) for item in node] if isinstance(node, list) else node
+
+
+def _validate(config: dict[str, Any], argv: list[str]) -> dict[str, Any]:
     errors = io.StringIO()
     try:
         pretend(config["gpu"])
@@ -55,7 +86,7 @@ def run(config: dict[str, Any]) -> dict[str, Any]:
         return {"result": "unknown", "message": _words(error)}
     try:
         with contextlib.redirect_stderr(errors):
-            server_args = prepare(list(config["argv"]))
+            server_args = prepare(argv)
             if hasattr(server_args, "resolve_once"):
                 server_args.resolve_once()
     except SystemExit:

@@ -1,0 +1,220 @@
+"""Asks everything that a recipe's plan rests on, in parallel, and tells each gate's answer as a fact."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from console.config.records import Recipe
+from console.events.plan import GateChecked, PlanChecked, PlanStarted
+from console.gates.arguments import Validation
+from console.gates.assess import assess, findings_of, may_validate
+from console.gates.gate import Gate
+from console.gates.gpus import GpuView, choose, views_of
+from console.gates.host import HostView
+from console.gates.inputs import Inputs
+from console.gates.plan import combined, worst
+from console.gates.ports import PortAnswer, wanted_ports
+from console.gates.rules import layout_of, long_names
+from console.models.launch import Launch, launch
+from console.models.places import draft_place, served_name, target_place
+from console.remote.errors import AgentError
+from console.state.host import Hardware
+from console.values import Unknown, clean, known
+from console.workers.box import Box
+from console.workers.engine import QUICK_S, ask, introspect, validate
+from console.workers.repository import Listing, draft_repository, repository
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """`hub`: gates that rest on the Hub (access, remote code, disk), and what it lists for target and drafter."""
+
+    concurrency: int | None = None
+    own_pids: frozenset[int] = frozenset()
+    accept: tuple[str, ...] = ()
+    hub_gates: tuple[Gate, ...] = ()
+    target: Listing | None = None
+    draft: Listing | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked recipe: all gates, and the launch they allow (Unknown: why there is none to show)."""
+
+    recipe: Recipe
+    gates: tuple[Gate, ...]
+    launch: Launch | Unknown
+    exit_code: int
+
+
+async def check(box: Box, hardware: Hardware, recipe: Recipe, options: Options) -> Plan:
+    """All gates of a recipe. Raises LinkLost when the box goes away meanwhile."""
+    name = clean(recipe.name)
+    box.publish(PlanStarted(host=box.name, recipe=name, model=clean(recipe.model), draft=clean(recipe.draft or "")))
+    for gate in options.hub_gates:
+        box.publish(GateChecked(host=box.name, recipe=name, gate=gate))
+    inputs = await gather(box, hardware, recipe, options)
+    findings = findings_of(inputs)
+    start = launch_of(inputs)
+    validation = None
+    if may_validate(findings) and known(inputs.engine) and not inputs.engine.problem:
+        validation = await _validated(box, inputs, start)
+    gates = assess(inputs, findings, validation)
+    for gate in gates:
+        box.publish(GateChecked(host=box.name, recipe=name, gate=gate))
+    everything = (*options.hub_gates, *gates)
+    code = combined(everything, options.accept)
+    box.publish(PlanChecked(host=box.name, recipe=name, verdict=worst(everything), exit_code=code))
+    return Plan(recipe=recipe, gates=everything, launch=start, exit_code=code)
+
+
+async def gather(box: Box, hardware: Hardware, recipe: Recipe, options: Options) -> Inputs:
+    """The inputs of the gates, asked side by side."""
+    python = recipe.python or "python3"
+    places = target_place(recipe), draft_place(recipe)
+    engine, target, draft = await asyncio.gather(
+        introspect(box, python, recipe.env),
+        repository(box, places[0], options.target),
+        draft_repository(box, places[1], options.draft),
+    )
+    args = long_names(recipe.args, engine) if known(engine) else dict(recipe.args)
+    layout, replicas = layout_of(args)
+    views = views_of(hardware)
+    gpus = choose(views, recipe.gpus, layout.gpus * replicas, options.own_pids) if known(views) else views
+    ports, capability = await _machine(box, recipe, args, gpus)
+    return Inputs(
+        recipe=recipe,
+        engine=engine,
+        target=target,
+        draft=draft,
+        gpus=gpus,
+        host=_host(hardware, gpus, capability),
+        ports=ports,
+        own_pids=options.own_pids,
+        concurrency=options.concurrency,
+    )
+
+
+async def _machine(
+    box: Box, recipe: Recipe, args: dict[str, Any], gpus: tuple[GpuView, ...] | Unknown
+) -> tuple[tuple[PortAnswer, ...] | Unknown, tuple[tuple[int, int], ...] | Unknown]:
+    """Ports and compute capabilities, from the recipe's interpreter, or from the box's when that one is broken."""
+    request = {
+        "op": "host",
+        "env": recipe.env,
+        "ports": list(wanted_ports(recipe.port, args)),
+        "uuids": [gpu.uuid for gpu in gpus] if known(gpus) else [],
+    }
+    try:
+        answer = await _first_answer(box, (recipe.python or "python3", "python3"), request)
+    except AgentError as error:
+        return Unknown(str(error)), Unknown(str(error))
+    ports = tuple(
+        PortAnswer(
+            port=row["port"],
+            free=row["free"],
+            error=clean(str(row["error"])),
+            holder=clean(row["holder"]) if row["holder"] else Unknown("not seen"),
+        )
+        for row in answer.get("ports", ())
+    )
+    found = answer.get("capability")
+    capability = tuple((int(major), int(minor)) for major, minor in found) if found else None
+    return ports, capability or Unknown("the recipe's interpreter has no NVML module")
+
+
+async def _first_answer(box: Box, pythons: Sequence[str], request: dict[str, Any]) -> dict[str, Any]:
+    for python in pythons[:-1]:
+        try:
+            return await ask(box, python, request, QUICK_S)
+        except AgentError:
+            continue
+    return await ask(box, pythons[-1], request, QUICK_S)
+
+
+_LEVELS = {"internal": 0, "PIX": 10, "PXB": 20, "PHB": 30, "NODE": 40, "SYS": 50}
+
+
+def _host(
+    hardware: Hardware, gpus: tuple[GpuView, ...] | Unknown, capability: tuple[tuple[int, int], ...] | Unknown
+) -> HostView:
+    """Driver, links and shared memory as the samples say."""
+    topology, unread = hardware.topology, Unknown("the topology was not sampled")
+    mine = {gpu.uuid for gpu in gpus} if known(gpus) else set()
+    pairs = topology.pairs if topology else unread
+    inner = [pair for pair in pairs if pair.a in mine and pair.b in mine] if known(pairs) else []
+    links = [pair.nvlink for pair in inner]
+    levels = [_LEVELS.get(pair.path, 0) for pair in inner if known(pair.path)]
+    shm = _shared_memory(hardware)
+    return HostView(
+        driver=hardware.driver_version,
+        capability=capability,
+        nvlink=all(link is True for link in links) if links else (None if known(pairs) else pairs),
+        level=max(levels) if levels else unread,
+        iommu=topology.iommu == "on" if topology and known(topology.iommu) else unread,
+        shm_bytes=shm,
+    )
+
+
+def _shared_memory(hardware: Hardware) -> int | Unknown:
+    if not known(hardware.disks):
+        return hardware.disks
+    found = (d.available_bytes for d in hardware.disks if d.mount == "/dev/shm" or "/dev/shm" in d.other_mounts)
+    return next(found, Unknown("no /dev/shm among the mounts"))
+
+
+def launch_of(inputs: Inputs) -> Launch | Unknown:
+    """The command line that a start would run."""
+    recipe = inputs.recipe
+    place, draft = target_place(recipe), draft_place(recipe)
+    if not known(place):
+        return place
+    if draft is not None and not known(draft):
+        return draft
+    return launch(
+        python=recipe.python or "python3",
+        model_path=place,
+        served_name=served_name(recipe),
+        port=recipe.port,
+        args=recipe.args,
+        env=recipe.env,
+        gpu_uuids=[gpu.uuid for gpu in inputs.gpus] if known(inputs.gpus) else (),
+        draft_path=draft if draft and recipe.args.get("speculative-algorithm") else "",
+        secrets=tuple(recipe.secrets),
+    )
+
+
+async def _validated(box: Box, inputs: Inputs, start: Launch | Unknown) -> Validation:
+    """SGLang's own answer, or why it could not be asked."""
+    configs: dict[str, Any] = {}
+    if not known(start):
+        return Validation(result="unknown", sentence=f"{start.reason}.")
+    for place, repo in zip(_places(start), (inputs.target, inputs.draft), strict=False):
+        if repo is None or not known(repo.config):
+            reason = repo.config.reason if repo and not known(repo.config) else "no configuration"
+            return Validation(result="unknown", sentence=f"{place}: {reason}.")
+        configs[place] = repo.config.data
+    gpus = inputs.gpus if known(inputs.gpus) else ()
+    totals = [gpu.total_bytes for gpu in gpus if known(gpu.total_bytes)]
+    capability = inputs.host.capability
+    gpu = {
+        "count": len(gpus),
+        "name": str(gpus[0].name) if gpus else "",
+        "memory_mib": min(totals) / (1 << 20) if totals else 0,
+        "capability": list(capability[0]) if known(capability) else None,
+    }
+    request = {"argv": _server_arguments(start), "env": inputs.recipe.env, "gpu": gpu, "configs": configs}
+    return await validate(box, inputs.recipe.name, start.argv[0], request)
+
+
+def _server_arguments(start: Launch) -> list[str]:
+    return list(start.argv[start.argv.index("--model-path") :])
+
+
+def _places(start: Launch) -> tuple[str, ...]:
+    """The directories of target and drafter in the command line."""
+    words = start.argv
+    flags = ("--model-path", "--speculative-draft-model-path")
+    return tuple(words[words.index(flag) + 1] for flag in flags if flag in words)
