@@ -34,7 +34,7 @@ class Jobs:
         now = time.monotonic()
         if data != self._sent or now - self._sent_at >= REPEAT_S:
             self._sent, self._sent_at = data, now
-            self._outlet.sample("JobsSampled", data)
+            self._outlet.sample("JobsSampled", dict(data, now_s=round(time.time(), 3)))
 
     def _read(self) -> dict[str, Any]:
         root = jobs_root()

@@ -45,10 +45,14 @@ class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class JobsSampled(HostEvent, frozen=True, gc=False, kw_only=True):
-    """All jobs of the box, running ones first, then the youngest; `older` finished ones are not listed."""
+    """All jobs of the box, running ones first, then the youngest; `older` finished ones are not listed.
+
+    `now_s` is the box's wall clock at that moment, as are `created_s` and `ended_s`.
+    """
 
     jobs: tuple[Job, ...] | Unknown
-    older: int = 0
+    older: int
+    now_s: float
 
 
 EVENTS = (JobsSampled,)

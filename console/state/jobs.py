@@ -15,15 +15,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class Jobs:
-    """The jobs as last seen, in the box's order; `seen_t` is when."""
+    """The jobs as last seen, in the box's order; `seen_t` is when, `now_s` the box's clock then."""
 
     jobs: tuple[Job, ...] | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
     older: int = 0
+    now_s: float = 0.0
     seen_t: float | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
 
 
 def _sampled(host: HostState, event: JobsSampled, t: float) -> None:
-    host.jobs.jobs, host.jobs.older, host.jobs.seen_t = event.jobs, event.older, t
+    slice_ = host.jobs
+    slice_.jobs, slice_.older, slice_.now_s, slice_.seen_t = event.jobs, event.older, event.now_s, t
 
 
 REDUCERS: HostReducers = {JobsSampled: _sampled}

@@ -8,6 +8,7 @@ from console.events.host import Disk, GpuGauges, GpuProcess
 from console.state import HostState
 from console.state.host import Gpu
 from console.values import Unknown, known
+from console.views.jobs import jobs_value
 from console.views.serve import server_objects
 
 SCHEMA = "gpudeck.status/1"
@@ -32,6 +33,7 @@ def status(host: HostState, now: float) -> dict[str, Any]:
         "gpus": [_gpu(gpu) for gpu in gpus.values()] if known(gpus) else gpus,
         "disks": [_disk(disk) for disk in hardware.disks] if known(hardware.disks) else hardware.disks,
         "servers": server_objects(host, now),
+        "jobs": jobs_value(host),
     }
 
 

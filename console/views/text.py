@@ -14,6 +14,7 @@ from console.values import (
     format_percent,
     known,
 )
+from console.views.jobs import job_lines
 from console.views.next import next_step
 from console.views.serve import servers_lines
 from console.views.status import gpu_state
@@ -29,6 +30,7 @@ def status_lines(host: HostState, now: float) -> list[str]:
         *_gpus(host),
         *_disks(host),
         *servers_lines(host, now),
+        *job_lines(host, now),
         *_machine(host),
     ]
 

@@ -23,14 +23,14 @@ def start(request: dict[str, Any]) -> dict[str, Any]:
     with folder.locked():
         known = folder.read(directory, folder.JOB)
         if known is not None:
-            return {"job": known}
+            return {"job": dict(known, directory=directory)}
         for job_id in folder.job_ids():
             other = folder.read(folder.path_of(job_id), folder.JOB)
             if other and (other["kind"], other["key"]) == (job["kind"], job["key"]) and live(other):
-                return {"refused": "exists", "job": other}
+                return {"refused": "exists", "job": dict(other, directory=folder.path_of(job_id))}
         os.mkdir(directory, 0o700)
         try:
-            return {"job": _launch(request, directory, umask)}
+            return {"job": dict(_launch(request, directory, umask), directory=directory)}
         except (OSError, ValueError, KeyError, TypeError):
             shutil.rmtree(directory, ignore_errors=True)
             raise
