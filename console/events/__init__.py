@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from console.events import host, jobs, link, plan, serve
+from console.events import host, hub, jobs, link, plan, serve
 from console.events.base import Event, HostEvent, Stamped
 
 ALL_EVENTS: tuple[type[Event], ...] = (
     *link.EVENTS,
     *host.EVENTS,
+    *hub.EVENTS,
     *jobs.EVENTS,
     *plan.EVENTS,
     *serve.EVENTS,

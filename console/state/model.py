@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from console.state.host import Hardware
+from console.state.hub import Hub
 from console.state.jobs import Jobs
 from console.state.link import Link
 from console.state.plan import Plans
@@ -21,6 +22,7 @@ class HostState:
     name: str
     link: Link = field(default_factory=Link)
     hardware: Hardware = field(default_factory=Hardware)
+    hub: Hub = field(default_factory=Hub)
     jobs: Jobs = field(default_factory=Jobs)
     plan: Plans = field(default_factory=Plans)
     serve: Serve = field(default_factory=Serve)

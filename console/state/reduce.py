@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.events import Event, HostEvent, Stamped
-from console.state import host, jobs, link, plan, serve, session
+from console.state import host, hub, jobs, link, plan, serve, session
 from console.state.model import HostState, State
 from console.state.reducer import HostReducer, HostReducers
 
@@ -11,6 +11,7 @@ from console.state.reducer import HostReducer, HostReducers
 _SLICES: tuple[tuple[str, HostReducers], ...] = (
     ("link", link.REDUCERS),
     ("hardware", host.REDUCERS),
+    ("hub", hub.REDUCERS),
     ("jobs", jobs.REDUCERS),
     ("plan", plan.REDUCERS),
     ("serve", serve.REDUCERS),

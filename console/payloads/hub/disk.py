@@ -38,19 +38,26 @@ def _look(path: str) -> dict[str, Any]:
     anchor = full
     while not os.path.lexists(anchor):
         anchor = os.path.dirname(anchor)
-    space, stat = os.statvfs(anchor), os.stat(anchor)
+    found, stat = os.statvfs(anchor), os.stat(anchor)
     return {
+        **space(found.f_frsize, found.f_blocks, found.f_bfree, found.f_bavail),
         "full": full,
         "anchor": anchor,
         "exists": anchor == full,
         "is_dir": os.path.isdir(anchor),
         "writable": os.access(anchor, os.W_OK | os.X_OK),
         "st_dev": f"{os.major(stat.st_dev)}:{os.minor(stat.st_dev)}",
-        "total_bytes": space.f_blocks * space.f_frsize,
-        "available_bytes": space.f_bavail * space.f_frsize,
-        "reserved_bytes": (space.f_bfree - space.f_bavail) * space.f_frsize,
-        "inodes_free": space.f_favail if space.f_files else None,
-        "read_only": bool(space.f_flag & os.ST_RDONLY),
+        "inodes_free": found.f_favail if found.f_files else None,
+        "read_only": bool(found.f_flag & os.ST_RDONLY),
+    }
+
+
+def space(fragment: int, blocks: int, free: int, available: int) -> dict[str, int]:
+    """Bytes of a file system from the counts of statvfs; what root keeps for itself is not available."""
+    return {
+        "total_bytes": blocks * fragment,
+        "available_bytes": available * fragment,
+        "reserved_bytes": (free - available) * fragment,
     }
 
 
