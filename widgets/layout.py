@@ -158,3 +158,18 @@ def _words(spans: Sequence[Span], most: int) -> list[tuple[str, str]]:
             words += [(piece, ink) for piece in (chop_cells(word, most) if width_of(word.rstrip()) > most else [word])]
             start = end
     return words
+
+
+def overlay(spans: Sequence[Span], start: int, end: int, ink: str) -> list[Span]:
+    """The spans with an ink added from character `start` to `end`; an end of -1 is the end of the line."""
+    end = end if end >= 0 else sum(len(span.text) for span in spans)
+    out: list[Span] = []
+    at = 0
+    for text, own in spans:
+        low, high = max(start - at, 0), min(end - at, len(text))
+        if low < high:
+            out += [Span(text[:low], own), Span(text[low:high], f"{own} {ink}".strip()), Span(text[high:], own)]
+        else:
+            out.append(Span(text, own))
+        at += len(text)
+    return [span for span in out if span.text]

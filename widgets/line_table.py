@@ -85,6 +85,14 @@ class LineTable(Painted, can_focus=True):
         """The key of the row under the cursor; empty without a cursor or rows."""
         return self._rows[self._index].key if self.cursor and self._rows else ""
 
+    @property
+    def cursor_text(self) -> str:
+        """The row under the cursor as one line of text, for a copy."""
+        if not self.cursor or not self._rows:
+            return ""
+        texts = (getattr(cell, "text", getattr(cell, "word", "")) for cell in self._rows[self._index].cells)
+        return "  ".join(text for text in texts if text)
+
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Show other columns."""
         if tuple(columns) != self.columns:

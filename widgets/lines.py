@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 from textual.events import Resize
 from textual.geometry import Size
+from textual.selection import Selection
 from textual.strip import Strip
 
 from widgets.cells import Line
-from widgets.layout import line_spans, wrap_line
+from widgets.layout import line_spans, overlay, wrap_line
 from widgets.painted import Painted
 
 
 class Lines(Painted):
     """Paints lines; `wrap=True` breaks long ones at spaces, else they are cut with the ellipsis."""
 
+    ALLOW_SELECT = True
     DEFAULT_CSS = "Lines { height: auto; }"
     can_focus = False
 
@@ -62,4 +64,17 @@ class Lines(Painted):
         width = self.size.width
         if index >= len(self._shown):
             return Strip.blank(width, self.ink(""))
-        return self.strip(line_spans(self._shown[index], width, self.glyphs), width)
+        spans = line_spans(self._shown[index], width, self.glyphs)
+        if self.text_selection and (span := self.text_selection.get_span(index)):
+            spans = overlay(spans, *span, "selection")
+        return self.strip(spans, width).apply_offsets(0, index)
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text as it is shown, for Textual's copy."""
+        width = self.size.width
+        lines = ("".join(span.text for span in line_spans(line, width, self.glyphs)).rstrip() for line in self._shown)
+        return selection.extract("\n".join(lines)), "\n"
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Textual calls this when the selection changed."""
+        self.refresh()

@@ -63,12 +63,14 @@ def matcher(wanted: str) -> Callable[[str], list[tuple[int, int]]]:
 class LogRing:
     """The newest lines, numbered from 0 since the start of the log; numbers stay when old lines leave.
 
-    `shown` are the numbers of the lines that pass the filter, in order.
+    `shown` are the numbers of the lines that pass the filter, in order. `older` lines, fetched back from the file,
+    have numbers below, and are kept above the capacity until `forget_older`.
     """
 
     def __init__(self, capacity: int = RING) -> None:
         self.capacity = capacity
         self.first = 0
+        self.older = 0
         self._lines: list[LogLine] = []
         self._passing: list[int] | None = None
         self._passes: Callable[[str], list[tuple[int, int]]] = matcher("")
@@ -97,6 +99,22 @@ class LogRing:
         came = len(self.shown) - before
         return came, self._trim()
 
+    def extend_back(self, lines: Sequence[LogLine]) -> int:
+        """Put lines before the first one; how many of them are shown."""
+        before = len(self.shown)
+        self._lines[:0] = lines
+        self.first -= len(lines)
+        self.older += len(lines)
+        if self._passing is not None:
+            numbers = range(self.first, self.first + len(lines))
+            self._passing[:0] = [number for number in numbers if self._passes(line_text(self[number]))]
+        return len(self.shown) - before
+
+    def forget_older(self) -> int:
+        """Keep to the capacity again; how many shown lines left."""
+        self.older = 0
+        return self._trim()
+
     def _add(self, line: LogLine) -> None:
         at = self._progress.get(line.progress) if line.progress else None
         if at is not None and at >= max(self.first, self.end - PROGRESS_REACH):
@@ -107,7 +125,7 @@ class LogRing:
         self._lines.append(line)
 
     def _trim(self) -> int:
-        surplus = len(self._lines) - self.capacity
+        surplus = len(self._lines) - self.capacity - self.older
         if surplus <= 0:
             return 0
         del self._lines[:surplus]
@@ -122,6 +140,7 @@ class LogRing:
     def clear(self) -> None:
         """Forget all lines; the numbers go on."""
         self.first = self.end
+        self.older = 0
         self._lines.clear()
         self._progress.clear()
         if self._passing is not None:
@@ -150,20 +169,6 @@ class LogRing:
                 text = text[start[1] :]
             out.append(text)
         return "\n".join(out)
-
-
-def overlay(spans: Sequence[Span], start: int, end: int, ink: str) -> list[Span]:
-    """The spans with an ink added from character `start` to `end`."""
-    out: list[Span] = []
-    at = 0
-    for text, own in spans:
-        low, high = max(start - at, 0), min(end - at, len(text))
-        if low < high:
-            out += [Span(text[:low], own), Span(text[low:high], f"{own} {ink}".strip()), Span(text[high:], own)]
-        else:
-            out.append(Span(text, own))
-        at += len(text)
-    return [span for span in out if span.text]
 
 
 def shift(spans: Sequence[Span], by: int, ellipsis: str) -> list[Span]:

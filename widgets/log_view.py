@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -14,7 +14,8 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from widgets.cells import Span, cut_spans
-from widgets.log_lines import RING, LogLine, LogRing, line_spans, line_text, matcher, overlay, shift
+from widgets.layout import overlay
+from widgets.log_lines import RING, LogLine, LogRing, line_spans, line_text, matcher, shift
 from widgets.painted import Painted
 
 SIDE_STEP = 8
@@ -49,6 +50,13 @@ class LogView(Painted, can_focus=True):
             self.view = view
             self.follow = follow
 
+    class OlderWanted(Message):
+        """The user stands at the oldest line: `extend_back` may bring what lies before it in the file."""
+
+        def __init__(self, view: LogView) -> None:
+            super().__init__()
+            self.view = view
+
     def __init__(self, *, capacity: int = RING, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self.follow = True
@@ -67,6 +75,10 @@ class LogView(Painted, can_focus=True):
         if not self.follow:
             self.new_lines += came
         self._place(-left)
+
+    def extend_back(self, lines: Sequence[LogLine]) -> None:
+        """Put older lines before the first; the text in view stays in place, following forgets them."""
+        self._place(self._ring.extend_back(lines))
 
     def clear(self) -> None:
         """Forget all lines, and follow."""
@@ -124,10 +136,13 @@ class LogView(Painted, can_focus=True):
         super().watch_scroll_y(old_value, new_value)
         if not self._placing and round(old_value) != round(new_value):
             self._set_follow(round(new_value) >= self.max_scroll_y)
+            if round(new_value) <= 0 and not self.follow:
+                self.post_message(self.OlderWanted(self))
 
     def _set_follow(self, follow: bool) -> None:
         if follow:
             self.new_lines = 0
+            self._ring.forget_older()
         if follow != self.follow:
             self.follow = follow
             self.post_message(self.FollowChanged(self, follow))
@@ -165,7 +180,7 @@ class LogView(Painted, can_focus=True):
                 spans = overlay(spans, start, end, ink)
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(number)) is not None:
-            spans = overlay(spans, span[0], span[1] if span[1] >= 0 else 1 << 30, "selection")
+            spans = overlay(spans, *span, "selection")
         glyphs = self.glyphs
         spans = [Span(glyphs.text(text), ink) for text, ink in spans]
         return shift(spans, self._left, glyphs.ellipsis)

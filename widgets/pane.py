@@ -55,9 +55,9 @@ class Pane(Vertical):
             return
         glyphs = ASCII if self.app.has_class(ASCII_CLASS) else UNICODE
         parts = [(glyphs.text(self._title), "bold")]
+        if self._stale:  # before the note: a narrow title is cut at its end
+            parts.append((f"  {glyphs.of('stale')} {glyphs.text(self._stale)}", "bold $warn"))
         if self._note:
             parts.append((f"  {glyphs.text(self._note)}", "$dim"))
-        if self._stale:
-            parts.append((f"  {glyphs.of('stale')} {glyphs.text(self._stale)}", "bold $warn"))
         self.border_title = Content.assemble(*parts)
         self.border_subtitle = Content.assemble((glyphs.text(self._keys), "$dim"))

@@ -28,6 +28,9 @@ class LogApp(StyledApp):
     def on_log_view_follow_changed(self, message: LogView.FollowChanged) -> None:
         self.heard.append(message.follow)
 
+    def on_log_view_older_wanted(self) -> None:
+        self.heard.append("older")
+
     def on_find_bar_changed(self, message: FindBar.Changed) -> None:
         self.heard.append((message.mode, message.text))
         self.log_view.find(message.text)
@@ -196,3 +199,26 @@ async def test_the_find_bar_reports_each_key_and_how_it_closed(keys: str, heard:
         assert app.heard[-1] == heard
         assert ("find", "ab") in app.heard
         assert not app.query_one(FindBar).display
+
+
+async def test_older_lines_come_in_above_and_leave_when_following_again() -> None:
+    app = LogApp(capacity=50)
+    async with app.run_test(size=(60, 10)) as pilot:
+        view = app.log_view
+        view.focus()
+        view.extend(numbered(100, 150))
+        await pilot.pause()
+        await pilot.press("home")
+        await pilot.pause()
+        assert app.heard == [False, "older"]
+        view.extend_back(numbered(60, 100))
+        await pilot.pause()
+        assert frame(app).splitlines()[0].startswith("line 100")
+        view.extend(numbered(150, 160))
+        await pilot.press("up")
+        await pilot.pause()
+        assert frame(app).splitlines()[0].startswith("line 99")
+        await pilot.press("end")
+        view.extend(numbered(160, 161))
+        await pilot.pause()
+        assert view.text().splitlines()[0] == "line 111"
