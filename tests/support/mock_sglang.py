@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 
@@ -43,10 +44,10 @@ class MockSGLang:
         self.active = self.peak = 0
         self.flushes = 0
         self.decoded = 0
-        self.aborted = 0
         self._asked = 0
         self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.sent: list[tuple[float, int]] = []  # (monotonic, tokens): the truth
         self._slots = asyncio.Semaphore(self.behaviour.max_running)
 
     async def __aenter__(self) -> MockSGLang:
@@ -60,20 +61,22 @@ class MockSGLang:
     async def die(self) -> None:
         assert self._server is not None
         self._server.close()
-        for writer in list(self._writers):
-            writer.transport.abort()
+        for task in list(self._tasks):
+            task.cancel()
         await self._server.wait_closed()
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
         try:
             while await self._one(reader, writer):
                 pass
-        except (ConnectionError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
-            self._writers.discard(writer)
-            writer.close()
+            self._tasks.discard(task)
+            writer.transport.abort()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -140,9 +143,6 @@ class MockSGLang:
             self.peak = max(self.peak, self.active)
             try:
                 return await self._answer(native, body, writer, number)
-            except ConnectionError:
-                self.aborted += 1
-                raise
             finally:
                 self.active -= 1
 
@@ -165,8 +165,10 @@ class MockSGLang:
             if sent and behaviour.accepted:
                 hit = behaviour.accepted[steps % len(behaviour.accepted)]
                 steps, correct, new = steps + 1, correct + hit, 1 + hit
-            sent = min(total, sent + new)
-            self.decoded += min(new, total)
+            new = min(new, total - sent)
+            sent += new
+            self.decoded += new
+            self.sent.append((monotonic(), new))
             done = sent >= total
             if cut and sent * 2 >= total:
                 return False
@@ -191,8 +193,8 @@ class MockSGLang:
             choice = {"index": 0, "delta": {kind: "the "}, "finish_reason": finish}
             return {"choices": [choice], "usage": self._usage(count)}
         meta: dict[str, Any] = {"finish_reason": {"type": finish} if finish else None, "completion_tokens": count}
+        meta |= {"prompt_tokens": 100, "cached_tokens": round(100 * behaviour.cached_share)}
         if finish:
-            meta |= {"prompt_tokens": 100, "cached_tokens": round(100 * behaviour.cached_share)}
             meta["completion_tokens"] += behaviour.lost_tokens
         if finish and not behaviour.usage:
             del meta["completion_tokens"]

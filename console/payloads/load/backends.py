@@ -17,7 +17,6 @@ except ImportError:
 
 COUNT = b'"completion_tokens":'
 RUNNING = (b'"finish_reason":null', b'"finish_reason": null')
-DIGITS = frozenset(b"0123456789")
 
 
 def speculation(meta: dict[str, Any]) -> list[Any] | None:
@@ -61,20 +60,18 @@ class Reader:
 
 
 class NativeReader(Reader):
-    """`/generate`: `text` is cumulative, so the numbers are taken by position; the last event is parsed.
+    """`/generate`: `text` is cumulative, so the numbers are taken by position; first and last event are parsed.
 
     A quote inside the text is escaped, so that the searched keys cannot occur in it.
     """
 
     def read(self, payload: bytes) -> int:
-        place = payload.rfind(COUNT)
+        place = payload.rfind(COUNT) if self.count else -1
         if place >= 0 and (RUNNING[0] in payload or RUNNING[1] in payload):
             place += len(COUNT)
-            end = place + 1
-            while payload[end] in DIGITS:
-                end += 1
+            digits = payload[place : place + 12].partition(b",")[0].rstrip(b"}")
             self.kind = "raw"
-            return self._advance(int(payload[place:end]))
+            return self._advance(int(digits))
         return 0 if payload == b"[DONE]" else self._read_whole(payload)
 
     def _read_whole(self, payload: bytes) -> int:
@@ -87,9 +84,9 @@ class NativeReader(Reader):
         if reason:
             self.finish = reason.get("type", "") if isinstance(reason, dict) else str(reason)
             self.usage = meta.get("completion_tokens")
-            self.prompt_tokens = meta.get("prompt_tokens")
-            self.cached_tokens = meta.get("cached_tokens")
             self.spec = speculation(meta)
+        self.prompt_tokens = meta.get("prompt_tokens")
+        self.cached_tokens = meta.get("cached_tokens")
         self.kind = "raw"
         return self._advance(meta.get("completion_tokens") or 0)
 

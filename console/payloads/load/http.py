@@ -77,7 +77,7 @@ class Response:
             if line_end < 0:
                 break
             try:
-                size = int(data[start:line_end].split(b";", 1)[0], 16)
+                size = int(data[start:line_end].partition(b";")[0], 16)
             except ValueError:
                 raise BadResponse("a chunk without a size") from None
             body = line_end + 2

@@ -2,7 +2,7 @@
 
 Configuration (JSON): `directory` (the job's), `host`, `port`, `backend` (`generate` or `chat`), `model`, `api_key`,
 `sampling`, `ignore_eos`, `osl`, `cache` (`cold` or `warm`), `dataset`, `nonce_seed`, `points` [{`name`, `concurrency`,
-`repeat`, `rate`?, `cap`?, `osl`?, `dataset`?}], `bin_s`, `warmup_max_s`,
+`repeat`, `rate`?, `cap`?, `variant`?, and whatever of the rest differs for it}], `bin_s`, `warmup_max_s`,
 `window_s`, `window_max_s`, `flush_s`, `drain_s`,
 `calibrate_s` (0: not), `offered_per_s`, `gpus` [UUIDs], `max_s`, `lock` (a path).
 Points that already have a result are skipped, so that a second start goes on where the first one ended.

@@ -12,6 +12,7 @@ from time import monotonic, time
 from typing import Any
 
 from . import steady
+from .backends import Backend
 from .client import Counters, micros
 from .gpus import Sampler
 from .health import Health
@@ -31,7 +32,8 @@ class Point:
     def __init__(
         self, config: dict[str, Any], spec: dict[str, Any], server: Server, output: Output, sampler: Sampler
     ) -> None:
-        self.config, self.spec, self.server, self.output, self.sampler = config, spec, server, output, sampler
+        self.config, self.spec = {**config, **spec}, spec
+        self.server, self.output, self.sampler = server, output, sampler
         self.counters = Counters()
         self.health = Health(self.counters)
         self.state = "preflight"
@@ -42,17 +44,15 @@ class Point:
         self._ttfts: list[float] = []
 
     def _new_load(self) -> Load:
-        config, spec = self.config, self.spec
-        seed = f"{config['nonce_seed']}:{spec['name']}"
-        cold = config.get("cache", "cold") == "cold"
-        prompts = Prompts(spec.get("dataset") or config["dataset"], seed, cold)
-        osl = int(spec.get("osl") or config["osl"])
-        rest = (self.server.backend, prompts, osl, self.counters, seed)
-        rate = spec.get("rate")
+        config = self.config
+        seed = f"{config['nonce_seed']}:{config['name']}"
+        prompts = Prompts(config["dataset"], seed, config.get("cache", "cold") == "cold")
+        rest = (Backend(config), prompts, int(config["osl"]), self.counters, seed)
+        rate = config.get("rate")
         if not rate:
-            return ClosedLoop(int(spec["concurrency"]), *rest)
+            return ClosedLoop(int(config["concurrency"]), *rest)
         horizon = float(config["warmup_max_s"]) + float(config["window_max_s"])
-        return OpenLoop(poisson(rate, max(1, round(rate * horizon)), seed), int(spec.get("cap") or 0), *rest)
+        return OpenLoop(poisson(rate, max(1, round(rate * horizon)), seed), int(config.get("cap") or 0), *rest)
 
     async def run(self) -> dict[str, Any]:
         """The result; raises NotStarted. Its times are microseconds since `epoch_m`."""
@@ -83,6 +83,8 @@ class Point:
             "concurrency": self.spec["concurrency"],
             "repeat": self.spec["repeat"],
             "rate": self.spec.get("rate"),
+            "variant": self.spec.get("variant", ""),
+            "sampling": self.load.backend.sampling,
             "epoch_m": epoch_m,
             "epoch_t": epoch_t,
             "window": [micros(a - epoch_m), micros(b - epoch_m)],
