@@ -12,6 +12,8 @@ from widgets.glyphs import ASCII, ASCII_CLASS, UNICODE
 class Pane(Vertical):
     """Title, a note beside it, keys at the bottom edge; `set_stale` dims the contents and shows the age."""
 
+    ALLOW_MAXIMIZE = True  # zoom takes the frame along, whatever inside it has the focus
+
     def __init__(
         self,
         title: str,

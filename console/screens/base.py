@@ -34,6 +34,7 @@ def key_name(key: str) -> str:
 class DeckScreen(Screen[None]):
     """Subclasses give `body()`; every DeckPane in it is painted on the frame clock."""
 
+    ALLOW_IN_MAXIMIZED_VIEW = "#header, #next, #replay-bar, #footer"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]  # noqa: RUF012 - as in Screen
     VERTICAL_BREAKPOINTS = [(0, "-strip"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
 

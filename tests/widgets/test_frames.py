@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.frames import check_frame, frame
 from tests.support.gallery import Gallery
+from widgets.log_view import LogView
 from widgets.pane import Pane
 
 FRAMES = Path(__file__).parent / "frames"
@@ -53,3 +54,18 @@ async def test_a_small_terminal_breaks_nothing() -> None:
             await pilot.resize_terminal(*size)
             await pilot.pause()
         check_frame(FRAMES / "gallery-120x40.txt", frame(app))
+
+
+async def test_zoom_takes_the_frame_along_and_fills_the_screen() -> None:
+    app = Gallery()
+    async with app.run_test(size=(80, 20)) as pilot:
+        log = app.query_one(LogView)
+        app.screen.maximize(log)
+        await pilot.pause()
+        shown = frame(app).splitlines()
+        assert shown[0].startswith("╭─ Log ")
+        assert shown[-1].endswith("/ find  & filter ─╯")
+        assert log.size.height == 18
+        app.screen.minimize()
+        await pilot.pause()
+        assert frame(app).splitlines()[0].startswith(" gpudeck")
