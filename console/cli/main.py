@@ -23,8 +23,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "A demo box on this machine; the real path otherwise."),
     "replay": ("replay", "Replay a recording (also `gpudeck --replay FILE`)."),
     "status": ("status", "Everything true of a box."),
+    "preflight": ("preflight", "All gates of a recipe, all blockers in one list."),
     "exec": ("exec", "Run a Python program file on the box; arguments travel as data."),
     "shell": ("shell", "Hand the terminal to `ssh HOST`."),
+    "recipe": ("recipe", "Recipes: list, show, check, new."),
+    "wait": ("wait", "Wait for a server, a download or a job."),
+    "jobs": ("jobs", "Jobs on a box: list, show, stop, pause, resume, prune."),
     "config": ("config", "Where configuration lies, what it says, its schema."),
     "completion": ("completion", "Print the completion script of a shell."),
 }

@@ -205,10 +205,11 @@ class Agent:
     async def close(self) -> None:
         """Ends the agent; what it runs on the box for us ends with it."""
         self._closing = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, *self._background, return_exceptions=True)
         self._finish(LinkLost("The agent was closed."))
+        running = [*self._tasks, *self._background]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
         await self._pipe.close()
 
     async def _send_request(self, stream: Stream, op: str, args: dict[str, Any]) -> int:

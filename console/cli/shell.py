@@ -1,0 +1,29 @@
+"""`gpudeck shell HOST`: hands this terminal to `ssh HOST`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+import click
+
+from console.cli.boxes import configuration, host_named
+from console.cli.flags import Flags
+from console.cli.stop import FAILED, USAGE, StopError
+from console.session.ways import DEMO, Ways
+
+
+@click.command("shell")
+@click.argument("host")
+@click.pass_obj
+def command(flags: Flags, host: str) -> None:
+    """Hand the terminal to `ssh HOST`. What you do there is not recorded."""
+    config = configuration(flags)
+    box = host_named(config, host)
+    if box.name == DEMO:
+        raise StopError(USAGE, "The demo box lives only inside `gpudeck demo`; press ! there.")
+    words = list(Ways(config, None, None, contextlib.AsyncExitStack()).shell_command(box))
+    try:
+        os.execvp(words[0], words)
+    except OSError as error:
+        raise StopError(FAILED, f"{words[0]} cannot be run: {error.strerror}.") from error
