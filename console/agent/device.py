@@ -97,6 +97,12 @@ class Device:
         self.pcie = Tier(5.0, pcie)
         self.processes = Tier(5.0, processes)
 
+    def hurry(self) -> None:
+        """Everything is due with the next reading."""
+        self._retry_at = 0.0
+        for tier in (self.processes, self.energy, self.pcie, self.health):
+            tier.hurry()
+
     def read(self) -> None:
         """One reading. Never raises; ends early when the GPU is gone or a call took too long."""
         if time.monotonic() < self._retry_at:

@@ -13,6 +13,8 @@ from .masking import mask_argv
 from .wire import is_unknown, unknown
 
 COMMAND_CHARS = 300
+INITIAL_NAMESPACE = "pid:[4026531836]"
+PID_LIMIT = 4194304  # of any kernel
 NOT_VISIBLE = unknown("not visible here (other namespace or user)")
 
 
@@ -34,9 +36,18 @@ def processes(device: Any) -> Any:
 
 def _plausible(found: dict[int, Any], total: Any) -> bool:
     """Some drivers changed the struct without a new name; then pids and bytes are scrambled."""
-    limit = int(text_of("/proc/sys/kernel/pid_max") or 4194304)
+    limit = _largest_pid()
     sizes = [size for size in found.values() if size is not None]
     return all(0 <= pid <= limit for pid in found) and (is_unknown(total) or all(size <= total for size in sizes))
+
+
+def _largest_pid() -> int:
+    """Of the host: inside a pid namespace the kernel's setting may be the namespace's own."""
+    try:
+        inside = os.readlink("/proc/self/ns/pid") != INITIAL_NAMESPACE
+    except OSError:
+        inside = True
+    return PID_LIMIT if inside else int(text_of("/proc/sys/kernel/pid_max") or PID_LIMIT)
 
 
 def _process(pid: int, memory: Any) -> dict[str, Any]:

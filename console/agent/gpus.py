@@ -40,6 +40,12 @@ class Gpus:
         if self.library is None:
             self.library = Library(load(module, source))
 
+    def refresh(self) -> None:
+        """Count again, and read the slow tiers with the next sample."""
+        self._count_at = 0.0
+        for device in self.devices:
+            device.hurry()
+
     def sample(self) -> None:
         if self.library is None:
             return
@@ -53,6 +59,13 @@ class Gpus:
         self._identities([_identity(device) for device in self.devices])
         self._outlet.sample("GpusSampled", {"gpus": gauges + self._missing()})
         self._slow()
+
+    def able(self) -> list[Device] | None:
+        """The GPUs that other threads may ask safely; None until each has answered once, or hangs."""
+        stuck = [device for device in self.devices if self._walk.stuck_s(device) is not None]
+        if not all(device.gauges or device in stuck for device in self.devices):
+            return None
+        return [device for device in self.devices if device.handle is not None and device not in stuck]
 
     def _enumerate(self, library: Library) -> Any:
         """Count, and make new devices when the count changed; why nothing can be listed, or None."""

@@ -30,7 +30,9 @@ class Agent:
     def __init__(self, outlet: Outlet, config: dict[str, Any]) -> None:
         self.outlet = outlet
         self.config = config
-        self.probes = {name: make(self) for name, make in PROBES.items()}
+        self.probes: dict[str, Any] = {}
+        for name, make in PROBES.items():
+            self.probes[name] = make(self)
         self._runners = {name: probes.Runner(name, probe, outlet) for name, probe in self.probes.items()}
 
     def start(self) -> None:
@@ -39,7 +41,10 @@ class Agent:
         threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True).start()
 
     def poke(self, name: str) -> None:
-        """Ask a probe for a sample now. Raises KeyError for a name it has not."""
+        """Ask a probe for a sample now, a whole one if it has `refresh`. Raises KeyError for an unknown name."""
+        refresh = getattr(self.probes[name], "refresh", None)
+        if refresh is not None:
+            refresh()
         self._runners[name].poke()
 
     def _heartbeat(self) -> None:

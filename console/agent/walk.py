@@ -11,6 +11,8 @@ import threading
 import time
 from typing import Any, Sequence
 
+SLACK_S = 0.05  # an item is begun a little after the round, and is late a little after the deadline
+
 
 class _Walker:
     def __init__(self) -> None:
@@ -35,7 +37,7 @@ class Walk:
 
     def round(self, items: Sequence[Any]) -> None:
         """Read all items; back when all that do not hang have been read, at the latest after the deadline."""
-        end = time.monotonic() + self._deadline_s
+        end = time.monotonic() + self._deadline_s + SLACK_S
         with self._changed:
             self._round += 1
             self._assign(items)

@@ -1,0 +1,124 @@
+"""Xid errors: from the driver's event set, and from the kernel log, which tells some that the events leave out."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import Any
+
+from .nvml import TIMEOUT, code_of
+from .wire import unknown
+
+XID_EVENT = 0x8
+KERNEL_LOG = "/dev/kmsg"
+SAME_S = 10.0  # both sources tell one error within this time
+MOST = 200  # of the kernel log's backlog
+_LINE = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+),? ?(.*)")
+
+
+class Xids:
+    period_s = 1.0
+
+    def __init__(self, agent: Any) -> None:
+        self._outlet = agent.outlet
+        self._gpus = agent.probes["gpus"]
+        self._events: Any = None
+        self._registered: Any = None
+        self._log: int | None = None
+        self._started = False
+        self._last: dict[tuple[str, int], tuple[str, float]] = {}
+
+    def sample(self) -> None:
+        if not self._started:
+            self._started = True
+            self._open_log()
+        if self._log is not None:
+            self._read_log(self._log)
+        self._read_events()
+
+    def _open_log(self) -> None:
+        try:
+            self._log = os.open(KERNEL_LOG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            self._log = None  # needs privilege on most boxes; the events remain
+
+    def _read_log(self, log: int) -> None:
+        """Records since the boot, then news. A record: `level,seq,microseconds since boot,flags;text`."""
+        boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        found = []
+        while True:
+            try:
+                record = os.read(log, 8192).decode("utf-8", "replace")
+            except BlockingIOError:
+                break
+            except BrokenPipeError:
+                continue  # the ring moved on under us
+            head, _, text = record.partition(";")
+            match = _LINE.search(text)
+            if match:
+                stamp = int(head.split(",")[2]) / 1e6
+                found.append((boot + stamp, match.group(1), int(match.group(2)), match.group(3).split("\n")[0]))
+        for at, bus, xid, detail in found[-MOST:]:
+            self._tell("kernel", at, xid, *self._by_bus(bus), detail)
+
+    def _by_bus(self, bus: str) -> tuple[Any, Any]:
+        """(uuid, PCI bus id) of the log's `0000:01:00`."""
+        wanted = bus.lower().split(".")[0]
+        for device in self._gpus.devices:
+            known = device.identity.get("pci_bus_id")
+            if isinstance(known, str) and known.lower().split(".")[0].endswith(wanted):
+                return device.uuid, known
+        return unknown("no GPU is listed at this address"), bus
+
+    def _read_events(self) -> None:
+        devices = self._gpus.devices
+        if not devices or self._gpus.library is None:
+            return
+        nvml = self._gpus.library.nvml
+        if self._registered is not devices:
+            self._register(nvml, devices)
+        while self._events is not None:
+            try:
+                event = nvml.nvmlEventSetWait(self._events, 0)
+            except Exception as error:
+                if code_of(error) != TIMEOUT:
+                    self._events = None
+                return
+            if event.eventType == XID_EVENT:
+                self._tell("nvml", time.time(), int(event.eventData), *self._by_handle(nvml, event.device), "")
+
+    def _register(self, nvml: Any, devices: list[Any]) -> None:
+        able = self._gpus.able()
+        if able is None:
+            return
+        self._registered = devices
+        try:
+            self._events = nvml.nvmlEventSetCreate()
+        except Exception:
+            return
+        for device in able:
+            try:
+                nvml.nvmlDeviceRegisterEvents(device.handle, XID_EVENT, self._events)
+            except Exception:
+                continue  # not supported by this one
+
+    def _by_handle(self, nvml: Any, handle: Any) -> tuple[Any, Any]:
+        try:
+            uuid = nvml.nvmlDeviceGetUUID(handle)
+        except Exception as error:
+            return unknown(str(error)), unknown(str(error))
+        uuid = uuid.decode("utf-8", "replace") if isinstance(uuid, bytes) else uuid
+        found = [device.identity.get("pci_bus_id") for device in self._gpus.devices if device.uuid == uuid]
+        return uuid, found[0] if found and found[0] else unknown("no such GPU is listed")
+
+    def _tell(self, source: str, at: float, xid: int, uuid: Any, bus: Any, detail: str) -> None:
+        key = (str(uuid), xid)
+        before, when = self._last.get(key, (source, 0.0))
+        if before != source and abs(at - when) < SAME_S:
+            return
+        self._last[key] = (source, at)
+        self._outlet.sample(
+            "XidReported",
+            {"uuid": uuid, "pci_bus_id": bus, "xid": xid, "at": round(at, 3), "source": source, "detail": detail[:300]},
+        )
