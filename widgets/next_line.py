@@ -22,7 +22,7 @@ class NextLine(Lines):
     def set_next(self, kind: StateKind, sentence: str, keys: Sequence[KeyHint] = (), count: str = "") -> None:
         """`kind` colours it; `count` such as `1/3` says that there is more."""
         left = (
-            Cell("NEXT ", f"{kind} strong"),
+            Cell("NEXT ", f"{kind} bold"),
             State(kind, ""),
             Cell(f" {sentence}", "strong" if kind == "fail" else ""),
         )

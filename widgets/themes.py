@@ -22,7 +22,7 @@ def _variables(inks: str, series: str, styles: Mapping[str, str] | None = None) 
     """Variables of a theme from `name value` lines and the eight series colours."""
     variables = dict(line.split() for line in inks.strip().splitlines())
     variables |= {f"series-{index}": colour for index, colour in enumerate(series.split())}
-    variables |= {"dim-style": "none", "stale-opacity": "55%", "cursor-style": "none"} | dict(styles or {})
+    variables |= {"dim-style": "none", "stale-opacity": "55%", "stale-style": "none", "cursor-style": "none"} | dict(styles or {})
     variables |= {
         "block-cursor-background": variables["cursor"],
         "block-cursor-foreground": variables["cursor-text"],
@@ -110,7 +110,7 @@ label #dcdcdc
 key #ffe066
 bar #3d8fe0
 bar-ok #3d8fe0
-bar-busy #9fd0ff
+bar-busy #5aa9ff
 track #6e6e6e
 tick #ffffff
 line #8c8c8c
