@@ -99,6 +99,7 @@ async def test_a_gpu_is_lost_while_the_agent_runs_and_comes_back(tmp_path: Path)
     assert list(gauges_of(lost)) == [uuid(0), uuid(1)]
 
 
+@pytest.mark.slow
 async def test_a_gpu_that_hangs_keeps_none_of_the_others(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, 8)
     async with watched(fleet.env(), nvml=True) as box:
