@@ -64,9 +64,11 @@ class Need(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claims(msgspec.Struct, frozen=True, kw_only=True):
-    """What else wants the device: other downloads' rest, the Xet cache, the operator's reserve; leftovers to delete."""
+    """What else wants the device: other downloads' rest, the Xet cache, the operator's reserve; leftovers to delete.
+    `untold`: downloads whose rest is not known yet."""
 
     other_bytes: int = 0
+    untold: int = 0
     xet_bytes: int = 0
     reserve_bytes: int = 0
     orphan_bytes: int = 0
@@ -95,8 +97,9 @@ def fit(need: Need, device: Device, claims: Claims = NO_CLAIMS) -> Fit:
     budget, quota = _budget(device)
     headroom = _headroom(need.known_bytes, device.fstype, claims.reserve_bytes)
     margin = budget - peak if known(budget) else Unknown(f"mount: {device.problem or budget.reason}")
-    sizes = Unknown(f"{need.unknown_files} sizes are not known") if need.unknown_files else None
-    verdict, reasons = _verdict(need, device, known_rest, margin, headroom)
+    unknown = need.unknown_files + claims.untold
+    sizes = Unknown(f"{unknown} sizes are not known") if unknown else None
+    verdict, reasons = _verdict(need, device, unknown, margin, headroom)
     if quota and verdict in ("no", "tight") and not reasons:
         reasons = ("quota",)
     return Fit(
@@ -107,7 +110,7 @@ def fit(need: Need, device: Device, claims: Claims = NO_CLAIMS) -> Fit:
         budget_bytes=budget,
         headroom_bytes=headroom,
         margin_bytes=margin if sizes is None else sizes,
-        unknown_files=need.unknown_files,
+        unknown_files=unknown,
     )
 
 
@@ -125,9 +128,9 @@ def _headroom(need: int, fstype: str, reserve: int) -> int:
 
 
 def _verdict(
-    need: Need, device: Device, rest: int, margin: int | Unknown, headroom: int
+    need: Need, device: Device, unknown: int, margin: int | Unknown, headroom: int
 ) -> tuple[DiskVerdict, tuple[str, ...]]:
-    if rest == 0 and not need.unknown_files:
+    if need.have_bytes >= need.known_bytes and not need.unknown_files:
         return "done", ()
     if device.read_only:
         return "no", ("read_only",)
@@ -135,7 +138,7 @@ def _verdict(
         return "unknown", (f"mount_{device.problem or 'unknown'}",)
     if device.inodes_free is not None and need.missing_files * INODES_PER_FILE > device.inodes_free:
         return "no", ("inodes",)
-    if need.unknown_files:
+    if unknown:
         return ("no", ("known_files_alone_do_not_fit",)) if margin < 0 else ("unknown", ("size_unknown",))
     if margin < 0:
         return "no", ()
@@ -238,7 +241,7 @@ def _sentence(place: Place, result: Fit) -> str:
     parts = f"need {format_bytes(need.known_bytes)} − have {format_gb(need.have_bytes)} + claims {format_gb(claims)}"
     said = f"{what}: {parts} against {format_bytes(result.budget_bytes)} on {where}"
     if result.verdict == "unknown" and result.unknown_files:
-        return f"{said}; {result.unknown_files} files have no known size, so that this is no answer."
+        return f"{said}; {result.unknown_files} files or other downloads have no known size, so that this is no answer."
     if "read_only" in result.reasons:
         return f"{what}: {where} is mounted read-only."
     if "inodes" in result.reasons:

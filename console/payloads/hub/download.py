@@ -210,6 +210,7 @@ class Download:
         """In the child: one call of the library, its end as data."""
         if not self.xet:
             os.environ["HF_HUB_DISABLE_XET"] = "1"
+        os.environ["HF_XET_CHUNK_CACHE_SIZE_BYTES"] = "0"  # of no use here, and some builds keep 10 GB of it
         client = Client(self.config.get("env") or {})
         log = _LogText()
         logging.getLogger("huggingface_hub").addHandler(log)

@@ -10,7 +10,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from . import disk, inventory, local, manifest
+from . import claims, disk, inventory, local, manifest
 from . import token as tokens
 from .client import Client, NoLibraryError
 from .download import Download
@@ -70,6 +70,7 @@ _OPS: dict[str, Callable[[Client, dict[str, Any]], Any]] = {
     "token_set": _token_set,
     "token_clear": _token_clear,
     "repo": manifest.read_repo,
+    "claims": lambda client, request: claims.read(),
     "disk": lambda client, request: [disk.facts(path) for path in request["paths"]],
     "local": lambda client, request: local.check(request["path"]),
     "inventory": lambda client, request: inventory.read(request["roots"]),

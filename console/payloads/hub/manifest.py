@@ -6,9 +6,11 @@ import fnmatch
 import hashlib
 import importlib
 import json
+import os
 from typing import Any, Sequence
 
 from .client import CALL_S, Client
+from .proof import seal
 
 SMALL_BYTES = 4 << 20
 INDEX_BYTES = 64 << 20
@@ -51,7 +53,7 @@ def read_repo(client: Client, request: dict[str, Any]) -> dict[str, Any]:
     repo, revision = request["repo"], request.get("revision") or "main"
     answer: dict[str, Any] = {"repo": repo, "revision": revision, "commit": None, "gated": None, "files": None}
     answer.update({"probe": None, "index": None, "texts": {}, "code": [], "version": client.library.__version__})
-    answer.update({"endpoint": client.endpoint, "proxy": client.proxy})
+    answer.update({"endpoint": client.endpoint, "proxy": client.proxy, "present": None})
     api = client.library.HfApi()
     info, refusal = client.call(api.model_info, repo, revision=revision, timeout=CALL_S)
     if refusal:
@@ -64,10 +66,20 @@ def read_repo(client: Client, request: dict[str, Any]) -> dict[str, Any]:
             select([file["path"] for file in files], request.get("include") or (), request.get("exclude") or ())
         )
         answer["files"] = [file for file in files if file["path"] in chosen]
+        if request.get("path"):
+            answer["present"] = present(request["path"], answer["files"])
     answer["access"], answer["probe"] = _probe(client, repo, info.sha, files, tree_refusal)
     if answer["access"]["state"] == "ready" and request.get("facts", True):
         _read_facts(client, answer, files or [])
     return answer
+
+
+def present(path: str, files: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """How much of the files is under a directory, by names and sizes."""
+    root = os.path.expanduser(path)
+    seals = [(file["size"], seal(root, file["path"])) for file in files]
+    there = [size for size, now in seals if now and now["size"] == size]
+    return {"files_ok": len(there), "present_bytes": sum(there), "missing_files": len(files) - len(there)}
 
 
 def _probe(

@@ -86,7 +86,8 @@ def holds(entry: dict[str, Any], now: dict[str, int] | None) -> bool:
 
 def summary(root: str, proof: dict[str, Any]) -> dict[str, Any]:
     """`state`, `filtered`, `files`, `files_ok`, `proved`, `changed`, `total_bytes`, `present_bytes`, from stat."""
-    counts = {"files": len(proof["files"]), "files_ok": 0, "proved": 0, "changed": 0, "present_bytes": 0}
+    counts = {"files": len(proof["files"]), "files_ok": 0, "proved": 0, "changed": 0}
+    counts.update({"present_bytes": 0, "proved_bytes": 0})
     sizes: list[int | None] = []
     for path, entry in proof["files"].items():
         now, size = seal(root, path), entry["size"]
@@ -94,7 +95,9 @@ def summary(root: str, proof: dict[str, Any]) -> dict[str, Any]:
         if now and now["size"] == size:
             counts["files_ok"] += 1
             counts["present_bytes"] += size
-        counts["proved"] += holds(entry, now)
+        if holds(entry, now):
+            counts["proved"] += 1
+            counts["proved_bytes"] += size
         counts["changed"] += bool(entry.get("proved")) and not holds(entry, now)
     total = sum_known(sizes)
     filtered = bool(proof.get("include") or proof.get("exclude"))
