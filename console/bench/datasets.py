@@ -17,8 +17,8 @@ import msgspec
 CATEGORIES = ("code", "maths", "chat", "summarising")
 PINNED = {
     "code": "752f40cd7b973835d5776bc2defe35622d56f4e3c954e88db25c21dd1f9501ed",
-    "maths": "e69006978fa89b540f16f29f659420ec3a23c622cb44e6040b216f9d3b533adf",
-    "chat": "efa66c41731dc85541064066cbb86cd1fccd5cb68c373d5b97fed037e0c86c8d",
+    "maths": "3dec945fd12c8b7cfdecdfe74bd2e1d10de46808467572a7efc9cb576105c984",
+    "chat": "b30a4bd4092f3049ae839f4486c6ce18d6af99f7de3bb0ab78693f4195727ab9",
     "summarising": "75ca1d8d77d837ef51121c7a739228c1d852982d4e4072175699f8b898722341",
 }
 RANDOM, SYNTHETIC, OWN = "random-ids", "synthetic", "own"

@@ -32,7 +32,10 @@ NOT_MEASURED = Unknown("not measured")
 
 
 class ClientHealth(msgspec.Struct, frozen=True):
-    """What the load worker saw of itself in the window. Shares are 0…1, times seconds, rates per second."""
+    """What a client saw of itself in the window. Shares are 0…1, times seconds, rates per second.
+
+    `warning`: the words of another tool that doubts itself.
+    """
 
     loop_lag_p99_s: Number = NOT_MEASURED
     cpu: Number = NOT_MEASURED
@@ -40,6 +43,7 @@ class ClientHealth(msgspec.Struct, frozen=True):
     dispatch_lag_p95_s: Number = NOT_MEASURED
     events_per_s: Number = NOT_MEASURED
     calibrated_events_per_s: Number = NOT_MEASURED
+    warning: str = ""
 
 
 class PointFacts(msgspec.Struct, frozen=True):
@@ -126,6 +130,7 @@ def _of_client(facts: PointFacts) -> dict[str, str]:
         ),
     )
     causes = [text.format(value) for text, value, limit in limits if known(value) and value > limit]
+    causes += [health.warning] if health.warning else []
     median, mean, p99 = facts.icl_s
     if known(median) and known(mean) and known(p99) and median < 0.25 * mean and p99 > 4 * mean:
         causes.append("events arrive in clumps: median gap far below the mean")

@@ -49,7 +49,7 @@ class Preset(msgspec.Struct, frozen=True):
     temperatures: tuple[float, ...] = (0.0,)
     cache: str = "cold"
     backend: str = "generate"
-    slo: dict[str, float] = SLOS["deepseek-r1"]
+    slo: dict[str, float] = msgspec.field(default_factory=lambda: dict(SLOS["deepseek-r1"]))
     rates: tuple[float, ...] = ()
     alternate: bool = False
 

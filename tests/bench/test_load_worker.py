@@ -19,8 +19,8 @@ from tests.support.mock_sglang import Behaviour, MockSGLang
 
 async def run_point(tmp_path: Path, behaviour: Behaviour, **changes: Any) -> tuple[Point, MockSGLang]:
     async with MockSGLang(behaviour) as server:
-        settings = load_job.config(tmp_path, server.port, **changes)
-        assert await load_job.run(settings) == (0, "")
+        settings = load_job.config(server.port, **changes)
+        assert await load_job.run(tmp_path, settings) == (0, "")
     return point_of(tmp_path, settings["points"][0]["name"], ignore_eos=settings["ignore_eos"]), server
 
 
@@ -114,7 +114,7 @@ async def test_a_busy_cache_is_waited_for(tmp_path: Path) -> None:
 
 async def test_a_cache_that_stays_busy_is_no_measurement(tmp_path: Path) -> None:
     async with MockSGLang(Behaviour(flush=[400])) as server:
-        rc, _ = await load_job.run(load_job.config(tmp_path, server.port, flush_s=0.5))
+        rc, _ = await load_job.run(tmp_path, load_job.config(server.port, flush_s=0.5))
     assert rc == 1
     assert load_job.progress(tmp_path, "point")[0]["error"] == "the prefix cache could not be flushed: HTTP 400"
     assert server.requests == []
@@ -123,7 +123,7 @@ async def test_a_cache_that_stays_busy_is_no_measurement(tmp_path: Path) -> None
 async def test_a_server_that_dies_ends_the_run_and_keeps_what_was_measured(tmp_path: Path) -> None:
     points = [{"name": f"c0004-r{i}", "concurrency": 4, "repeat": i} for i in range(2)]
     async with MockSGLang(Behaviour(die_after=40)) as server:
-        rc, _ = await load_job.run(load_job.config(tmp_path, server.port, points=points, window_s=20, window_max_s=20))
+        rc, _ = await load_job.run(tmp_path, load_job.config(server.port, points=points, window_s=20, window_max_s=20))
     assert rc == 1
     point = point_of(tmp_path, "c0004-r0.aborted")
     assert point.aborted
@@ -134,11 +134,11 @@ async def test_a_server_that_dies_ends_the_run_and_keeps_what_was_measured(tmp_p
 
 async def test_only_one_worker_runs_and_a_signal_keeps_the_window(tmp_path: Path) -> None:
     async with MockSGLang() as server:
-        settings = load_job.config(tmp_path, server.port, window_s=30, window_max_s=30)
-        process = await load_job.start(settings)
+        settings = load_job.config(server.port, window_s=30, window_max_s=30)
+        process = await load_job.start(tmp_path, settings)
         while not any(row["state"] == "window" for row in load_states(tmp_path)):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
-        rc, errors = await load_job.run(settings)
+        rc, errors = await load_job.run(tmp_path, settings)
         assert (rc, errors) == (75, "gpudeck load: another load worker runs on this box\n")
         process.send_signal(signal.SIGTERM)
         await process.communicate()
@@ -151,19 +151,33 @@ def load_states(tmp_path: Path) -> list[dict[str, Any]]:
     return load_job.progress(tmp_path, "state") if path.exists() else []
 
 
+async def test_a_pause_holds_the_next_point_back(tmp_path: Path) -> None:
+    (tmp_path / "pause").touch()
+    async with MockSGLang() as server:
+        settings = load_job.config(server.port, window_s=0.2, window_max_s=0.2, warmup_max_s=0.2)
+        process = await load_job.start(tmp_path, settings)
+        while not any(row["state"] == "paused" for row in load_states(tmp_path)):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        assert server.requests == []
+        (tmp_path / "pause").unlink()
+        await process.communicate()
+    assert process.returncode == 0
+    assert point_of(tmp_path, "c0004-r0").requests > 0
+
+
 async def test_a_second_start_measures_only_what_is_missing(tmp_path: Path) -> None:
     points = [{"name": f"c0002-r{i}", "concurrency": 2, "repeat": i} for i in range(2)]
     quick = {"window_s": 0.2, "window_max_s": 0.2, "warmup_max_s": 0.3}
     async with MockSGLang() as server:
-        await load_job.run(load_job.config(tmp_path, server.port, points=points[:1], **quick))
+        await load_job.run(tmp_path, load_job.config(server.port, points=points[:1], **quick))
         first = (tmp_path / "points" / "c0002-r0.json").read_bytes()
-        await load_job.run(load_job.config(tmp_path, server.port, points=points, **quick))
+        await load_job.run(tmp_path, load_job.config(server.port, points=points, **quick))
     assert (tmp_path / "points" / "c0002-r0.json").read_bytes() == first
     assert (tmp_path / "points" / "c0002-r1.json").exists()
 
 
 async def test_secrets_of_the_server_never_reach_a_file(tmp_path: Path) -> None:
-    await run_point(tmp_path, Behaviour(), api_key="sk-mine", window_s=0.2, window_max_s=0.2, warmup_max_s=0.3)
+    await run_point(tmp_path, Behaviour(), window_s=0.2, window_max_s=0.2, warmup_max_s=0.3)
     for path in tmp_path.rglob("*"):
         if path.is_file() and path.suffix != ".gz":
             text = path.read_text()
@@ -186,8 +200,8 @@ async def test_arrivals_do_not_wait_and_the_clock_starts_at_the_schedule(tmp_pat
 
 async def test_calibration_measures_this_client_against_the_built_in_mock(tmp_path: Path) -> None:
     async with MockSGLang() as server:
-        settings = load_job.config(tmp_path, server.port, calibrate_s=0.6, offered_per_s=1000, window_s=0.2)
-        await load_job.run({**settings, "window_max_s": 0.2, "warmup_max_s": 0.3})
+        settings = load_job.config(server.port, calibrate_s=0.6, offered_per_s=1000, window_s=0.2)
+        await load_job.run(tmp_path, {**settings, "window_max_s": 0.2, "warmup_max_s": 0.3})
     calibration = load_job.progress(tmp_path, "calibration")[0]
     assert calibration["events_per_s"] == pytest.approx(1000, rel=0.15)
     result, _ = load_job.result(tmp_path)

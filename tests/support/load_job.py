@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,9 @@ from typing import Any
 from console.remote.bundle import STAGE0, bundle, frame
 
 
-def config(directory: Path, port: int, **changes: Any) -> dict[str, Any]:
+def config(port: int, **changes: Any) -> dict[str, Any]:
     """A quick run of one point at C = 4."""
     base: dict[str, Any] = {
-        "directory": str(directory),
-        "lock": str(directory / "load.lock"),
         "host": "127.0.0.1",
         "port": port,
         "backend": "generate",
@@ -41,9 +40,18 @@ def config(directory: Path, port: int, **changes: Any) -> dict[str, Any]:
     return {**base, **changes}
 
 
-async def start(settings: dict[str, Any]) -> asyncio.subprocess.Process:
+async def start(directory: Path, settings: dict[str, Any]) -> asyncio.subprocess.Process:
+    env = {"PATH": os.environ["PATH"], "XDG_STATE_HOME": str(directory / "state")}
+    env |= {"GPUDECK_JOB_DIR": str(directory), "GPUDECK_API_KEY": "sk-mine"}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-u", "-c", STAGE0, stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+        sys.executable,
+        "-I",
+        "-u",
+        "-c",
+        STAGE0,
+        stdin=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=env,
     )
     assert process.stdin is not None
     process.stdin.write(frame(bundle("console.payloads.load", settings)))
@@ -51,9 +59,9 @@ async def start(settings: dict[str, Any]) -> asyncio.subprocess.Process:
     return process
 
 
-async def run(settings: dict[str, Any]) -> tuple[int, str]:
+async def run(directory: Path, settings: dict[str, Any]) -> tuple[int, str]:
     """Exit status and standard error."""
-    process = await start(settings)
+    process = await start(directory, settings)
     _, errors = await process.communicate()
     return process.returncode or 0, errors.decode()
 

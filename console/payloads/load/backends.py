@@ -8,6 +8,7 @@ carries text; the mismatch with the final usage then shows.
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 try:
@@ -140,7 +141,7 @@ class Backend:
         self.host, self.port = str(config["host"]), int(config["port"])
         self.native = config.get("backend", "generate") == "generate"
         self.model = config.get("model", "")
-        self.key = config.get("api_key") or ""
+        self.key = os.environ.get("GPUDECK_API_KEY", "")
         self.sampling = dict(config.get("sampling") or {"temperature": 0})
         self.ignore_eos = bool(config.get("ignore_eos", True))
 

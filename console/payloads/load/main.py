@@ -1,10 +1,11 @@
 """The load worker's life: one at a time on a box, a limit in seconds, results before anything optional.
 
-Configuration (JSON): `directory` (the job's), `host`, `port`, `backend` (`generate` or `chat`), `model`, `api_key`,
-`sampling`, `ignore_eos`, `osl`, `cache` (`cold` or `warm`), `dataset`, `nonce_seed`, `points` [{`name`, `concurrency`,
-`repeat`, `rate`?, `cap`?, `variant`?, and whatever of the rest differs for it}], `bin_s`, `warmup_max_s`,
-`window_s`, `window_max_s`, `flush_s`, `drain_s`,
-`calibrate_s` (0: not), `offered_per_s`, `gpus` [UUIDs], `max_s`, `lock` (a path).
+Configuration (JSON): `host`, `port`, `backend` (`generate` or `chat`), `model`, `sampling`, `ignore_eos`, `osl`,
+`cache` (`cold` or `warm`), `dataset`, `nonce_seed`, `points` [{`name`, `concurrency`, `repeat`, `rate`?, `cap`?,
+`variant`?, and whatever of the rest differs for it}], `bin_s`, `warmup_max_s`, `window_s`, `window_max_s`, `flush_s`,
+`drain_s`, `calibrate_s` (0: not), `offered_per_s`, `gpus` [UUIDs], `max_s`.
+Environment: `GPUDECK_JOB_DIR` (where the files go), `GPUDECK_API_KEY` (when the server wants one). A file `pause` in
+the job's folder holds the next point back.
 Points that already have a result are skipped, so that a second start goes on where the first one ended.
 Exit status: 0 all points measured, 1 a point failed or the server went away, 75 another worker runs, 130 asked to stop.
 """
@@ -27,6 +28,7 @@ from .point import NotStarted, Point
 from .server import Server, listener
 
 DONE, FAILED, BUSY, STOPPED = 0, 1, 75, 130
+PAUSE = "pause"
 
 
 def default_lock() -> str:
@@ -47,8 +49,9 @@ def lock(path: str) -> int | None:
 
 
 def main(config: dict[str, Any]) -> int:
-    output = Output(config["directory"])
-    held = lock(config.get("lock") or default_lock())
+    directory = os.environ["GPUDECK_JOB_DIR"]
+    output = Output(directory)
+    held = lock(default_lock())
     if held is None:
         output.line("end", rc=BUSY, error="another load worker runs on this box")
         sys.stderr.write("gpudeck load: another load worker runs on this box\n")
@@ -58,7 +61,7 @@ def main(config: dict[str, Any]) -> int:
     mock = calibrate.start_mock(float(config.get("offered_per_s", 10000)), streams) if seconds else None
     uses_uvloop = faster_loop()
     output.line("start", pid=os.getpid(), cores=cores, uvloop=uses_uvloop, points=len(config["points"]))
-    rc = asyncio.run(Worker(config, output).run(mock, seconds, streams))
+    rc = asyncio.run(Worker(config, output, os.path.join(directory, PAUSE)).run(mock, seconds, streams))
     output.line("end", rc=rc)
     return rc
 
@@ -80,8 +83,8 @@ def faster_loop() -> bool:
 class Worker:
     """Runs the points in order, within the time limit, until it is asked to stop."""
 
-    def __init__(self, config: dict[str, Any], output: Output) -> None:
-        self.config, self.output = config, output
+    def __init__(self, config: dict[str, Any], output: Output, pause: str) -> None:
+        self.config, self.output, self._pause = config, output, pause
         self._stopped = False
         self._point: Point | None = None
 
@@ -97,6 +100,7 @@ class Worker:
         sampler.start()
         rc = DONE
         for spec in self.config["points"]:
+            await self._while_paused()
             if self._stopped or rc != DONE:
                 break
             if not self.output.done(spec["name"]):
@@ -108,6 +112,12 @@ class Worker:
         self._stopped = True
         if self._point is not None:
             self._point.stop()
+
+    async def _while_paused(self) -> None:
+        if os.path.lexists(self._pause) and not self._stopped:
+            self.output.line("state", point="", state="paused")
+        while os.path.lexists(self._pause) and not self._stopped:  # noqa: ASYNC110
+            await asyncio.sleep(0.5)
 
     async def _calibrate(self, mock: tuple[int, int] | None, seconds: float, streams: int) -> dict[str, Any]:
         if mock is None:

@@ -1,0 +1,120 @@
+"""Real result files of four tools: what they say under our names, nothing that they do not say."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from console.bench.import_values import ImportedRun, ImportFormatError
+from console.bench.importers import import_file
+from console.values import Unknown, known
+
+FOLDER = Path(__file__).parent.parent / "vectors" / "bench-tools"
+VLLM = {
+    "date": "20261130-001500", "backend": "openai-chat", "model_id": "moonshotai/Kimi-K2.6", "max_concurrency": 64,
+    "request_rate": "inf", "duration": 60.2, "completed": 256, "failed": 0, "total_output_tokens": 65536,
+    "output_throughput": 1088.6, "total_token_throughput": 5443.2, "spec_decode_acceptance_rate": 29.30,
+    "spec_decode_acceptance_length": 2.465, "spec_decode_per_position_acceptance_rates": [0.744, 0.419],
+    "median_ttft_ms": 390.0, "p99_ttft_ms": 911.0, "median_tpot_ms": 55.0, "median_itl_ms": 131.0,
+    "request_goodput": None,
+}  # fmt: skip
+
+
+def imported(name: str) -> ImportedRun:
+    data = (FOLDER / name).read_bytes()
+    return import_file(gzip.decompress(data) if name.endswith(".gz") else data, name)
+
+
+def test_sglang_python_over_chat() -> None:
+    run = imported("sglang_0.5.23_python.jsonl.gz")
+    (point,) = run.points
+    assert (run.source, run.setup["load_mode"], run.setup["output_spec"]) == ("sglang", "closed", "fixed:200")
+    assert (point.concurrency, point.requests) == (64, 128)
+    assert point.output_tok_s == pytest.approx(3093.5, abs=0.1)
+    assert point.tpot_ms.p50 == pytest.approx(20.043, abs=0.001)
+    assert point.icl_ms.p99 == pytest.approx(54.04, abs=0.01)
+    assert not known(point.itl_ms.p50)
+    assert not known(point.failed)
+
+
+def test_the_summary_alone_gives_the_same_numbers() -> None:
+    assert imported("sglang_0.5.23_python_summary.jsonl").points == imported("sglang_0.5.23_python.jsonl.gz").points
+
+
+def test_a_client_that_clumps_is_flagged() -> None:
+    (point,) = imported("sglang_0.5.23_rust.jsonl").points
+    assert point.concurrency == 256
+    assert "client_bound" in point.flags
+    assert not point.counts
+
+
+def test_a_peak_that_counts_events_and_a_lifetime_accept_length_are_left_out() -> None:
+    run = imported("sglang_0.5.23_python_oai_chat_spec.jsonl")
+    (point,) = run.points
+    assert point.peak_tok_s == Unknown("the tool's peak counts events")
+    assert not known(point.accept_length)
+    assert any("since its start" in remark for remark in run.remarks)
+    assert (run.treatment["speculative"], run.treatment["tp"]) == ("DFLASH", 1)
+    assert "random_with_drafter" in point.flags
+
+
+def test_the_native_backends_gaps_are_per_token() -> None:
+    for name in ("sglang_0.5.23_python_native_spec.jsonl", "sglang_0.5.23_rust_native_spec.jsonl"):
+        (point,) = imported(name).points
+        assert point.tpot_ms.p50 == pytest.approx(5.55, rel=0.02)
+        assert known(point.itl_ms.p50)
+        assert not known(point.icl_ms.p50)
+
+
+def test_guidellm_calls_tpot_inter_token_latency() -> None:
+    (point,) = imported("guidellm_0.8.1.json.gz").points
+    assert (point.concurrency, point.requests, point.failed) == (64, 128, 0)
+    assert point.tpot_ms.p50 == pytest.approx(19.96, abs=0.01)
+    assert point.output_tok_s == pytest.approx(2882.56, abs=0.01)
+    assert point.e2e_ms.p50 == pytest.approx(4057.9, abs=0.1)
+    assert point.concurrency_mean == pytest.approx(58.56, abs=0.01)
+    assert "client_bound" in point.flags
+    assert any("mean generation delay" in cause for cause in point.causes)
+
+
+def test_aiperf() -> None:
+    (point,) = imported("aiperf_0.13.0_profile_export_aiperf.json").points
+    assert (point.concurrency, point.requests) == (64, 128)
+    assert point.tpot_ms.p50 == pytest.approx(21.718, abs=0.001)
+    assert point.ttft_ms.p50 == pytest.approx(121.29, abs=0.01)
+    assert point.output_tok_s == pytest.approx(2553.0, abs=0.1)
+    assert point.window_s == pytest.approx(128 / 12.765, rel=1e-4)
+
+
+def test_vllm_gives_its_rate_in_percent() -> None:
+    run = import_file(json.dumps(VLLM).encode(), "v.json")
+    (point,) = run.points
+    assert run.source == "vllm"
+    assert point.accept_ratio == pytest.approx(0.293)
+    assert point.accept_length == 2.465
+    assert point.accepted_per_position == (0.744, 0.419)
+    assert point.total_tok_s == 5443.2
+    assert point.icl_ms.p50 == 131.0
+
+
+def test_repeats_of_one_concurrency_count_up() -> None:
+    row = (FOLDER / "sglang_0.5.23_python_summary.jsonl").read_text().strip()
+    run = import_file(f"{row}\n{row}\n".encode(), "two.jsonl")
+    assert [(point.concurrency, point.repeat) for point in run.points] == [(64, 0), (64, 1)]
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"{}", b"[1]", b"{\n", b'{"metadata": {}}'])
+def test_what_is_no_result_is_refused(data: bytes) -> None:
+    with pytest.raises(ImportFormatError):
+        import_file(data, "x.json")
+
+
+def test_every_number_is_finite() -> None:
+    from console.bench.points import point_json
+
+    for path in sorted(FOLDER.iterdir()):
+        for point in imported(path.name).points:
+            json.dumps(point_json(point), allow_nan=False)
