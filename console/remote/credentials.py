@@ -144,11 +144,7 @@ def _refuse_open_permissions(path: str) -> None:
 
 
 def _is_public(path: str) -> bool:
-    try:
-        asyncssh.read_public_key(path)
-    except Readable:
-        return False
-    return True
+    return b"PRIVATE KEY" not in Path(path).read_bytes()
 
 
 def _public_half(path: str) -> bytes | None:

@@ -149,7 +149,7 @@ class Login:
         if self._before is not None:
             way["tunnel"] = self._before.connection
         elif proxy is not None:
-            way = {"sock": proxy.socket}
+            way["sock"] = proxy.socket
         return await asyncssh.connect(
             **way, config=[], username=hop.user, client_factory=lambda: observer,
             known_hosts=([*trusted.keys], [*trusted.authorities], [*trusted.revoked]),

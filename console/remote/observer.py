@@ -25,7 +25,7 @@ class Observer(asyncssh.SSHClient):
     ) -> None:
         self._keys = list(keys)
         self._password = password
-        self._answers = answers
+        self._answers = None if answers is None else dict(answers)
         self.greeted = False
         self.presented: asyncssh.SSHKey | None = None
         self.offered: dict[str, None] = {}
@@ -65,14 +65,17 @@ class Observer(asyncssh.SSHClient):
     def kbdint_challenge_received(
         self, name: str, instructions: str, lang: str, prompts: Sequence[tuple[str, bool]]
     ) -> list[str] | None:
-        """Answers what was answered beforehand; the rest is kept in `prompts` (text → echo) for the next attempt."""
+        """Gives each answer once: a question that comes again was answered wrongly.
+
+        `prompts` (text → echo) keeps all questions, for the next attempt.
+        """
         answers = self._answers or {}
         self.prompts |= dict(prompts)
         if any(text not in answers for text, _ in prompts):
             return None
         if prompts:
             self.tried.append("answers to its questions")
-        return [answers[text] for text, _ in prompts]
+        return [answers.pop(text) for text, _ in prompts]
 
 
 def describe_pair(pair: asyncssh.SSHKeyPair) -> str:

@@ -35,7 +35,7 @@ def explain_connect(error: BaseException, hop: Hop, via: str, greeted: bool) -> 
     if isinstance(error, RemoteError):
         return error
     if isinstance(error, asyncssh.ChannelOpenError):
-        return _explain_jump(error, where, via)
+        return _explain_jump(error, f"{hop.host} port {hop.port}", via)
     if isinstance(error, asyncssh.Error):
         return _explain_ssh(error, hop, where)
     if isinstance(error, TimeoutError) and not getattr(error, "errno", None):
@@ -79,7 +79,7 @@ def _explain_ssh(error: asyncssh.Error, hop: Hop, where: str) -> RemoteError:
         return AuthError(f"Permission denied for {hop}: {said}.")
     if "too many authentication" in said.lower():
         return AuthError(
-            f"{where} gave up after too many keys: {said}. Name the one key with IdentityFile and IdentitiesOnly yes."
+            f"{where} gave up after too many attempts: {said}. Name the one key with IdentityFile and IdentitiesOnly yes."
         )
     if isinstance(error, asyncssh.ConnectionLost):
         if "timeout" in said.lower():
