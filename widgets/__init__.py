@@ -17,7 +17,8 @@ Pane (frame; title, note, keys, age):
 LineTable (any list; `fold=True` puts rows side by side when the height is short):
     table = LineTable([Column("#", 2, align="right"), Column("memory", 8, flex=2, priority=1)], cursor=True)
     table.set_rows([Row((Cell("0", "dim"), Bar(0.9, tick=0.92)), key=uuid)])
-    table.cursor_key; table.select(key)                             # posts LineTable.Moved, LineTable.Chosen
+    table.cursor_key; table.cursor_text; table.select(key)          # posts LineTable.Moved, LineTable.Chosen
+    table.find("ep4"); table.set_filter("k26")                      # the same two as LogView's; n/p step
 
 Lines (free lines; `wrap=True` breaks at spaces):
     lines = Lines(wrap=True)
@@ -34,6 +35,7 @@ HeaderBar, NextLine, GateList, PhaseBar, TransferList, Sparkline (one setter eac
 LogView (a ring of 5,000 lines; keys: arrows, page, home/end, n/p for matches), with a FindBar under it:
     log.extend([LogLine(text, level="info", rank="TP0", time="12:41:05", progress="")])    # once a frame
     log.find("out of memory"); log.set_filter("TP3"); log.follow, log.new_lines             # posts FollowChanged
+    log.extend_back(older_lines)                                     # the answer to the message OlderWanted
     find_bar.open("find")                                            # posts FindBar.Changed, FindBar.Closed
 
 ChartView and the same chart as SVG (`ys` None is a gap; `flagged` are hollow):

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
+_TINY = 1e-200
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """From a value to a place 0…1. On a logarithmic scale values ≤ 0 have no place."""
@@ -36,8 +39,8 @@ def scale_for(
         return Scale(least, most if most > least else least * 2, log=True)
     if zero and low is None:
         least = min(0.0, least)
-    if most <= least:
-        most = least + (abs(least) or 1.0)
+    if most - least <= max(abs(least) * 1e-9, _TINY):  # one value, or as good as one
+        most = least + (abs(least) if abs(least) > _TINY else 1.0)
     step = nice_step((most - least) / 8)
     if low is None:
         least = math.floor(least / step) * step

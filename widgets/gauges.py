@@ -14,7 +14,7 @@ def bar_spans(bar: Bar, width: int, glyphs: Glyphs) -> list[Span]:
         return [Span(glyphs.unknown_track * width, "unknown")]
     filled, partial = _fill(min(max(bar.ratio, 0.0), 1.0), width, glyphs)
     spans = [Span(filled + partial, bar.ink), Span(glyphs.track * (width - len(filled + partial)), "track")]
-    if bar.tick is not None and width:
+    if bar.tick is not None and isfinite(bar.tick) and width:
         spans = _with_tick(spans, min(int(min(max(bar.tick, 0.0), 1.0) * width), width - 1), glyphs.tick)
     return [span for span in spans if span.text]
 

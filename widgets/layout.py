@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rich.cells import chop_cells
 
-from widgets.cells import Align, Bar, Cell, Line, Piece, Span, Spark, State, cut_spans, fit, spans_width, width_of
+from widgets.cells import Align, Bar, Cell, Line, Piece, Row, Span, Spark, State, cut_spans, fit, spans_width, width_of
 from widgets.gauges import bar_spans, spark_spans
 from widgets.glyphs import Glyphs
 
@@ -102,6 +102,12 @@ def row_spans(
         piece = cells[index] if index < len(cells) else Cell("")
         spans += cell_spans(piece, width, columns[index].align, glyphs)
     return spans
+
+
+def row_text(row: Row) -> str:
+    """The words of a row as one line: what find, filter and copy work on."""
+    texts = (cell.word if isinstance(cell, State) else getattr(cell, "text", "") for cell in row.cells)
+    return "  ".join(text for text in texts if text)
 
 
 def line_spans(line: Line, width: int, glyphs: Glyphs) -> list[Span]:

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.events import Click, Resize
+from textual.events import Click
 from textual.message import Message
-from textual.strip import Strip
 
-from widgets.cells import Row, Span, fit
-from widgets.layout import Column, Placed, place_columns, row_spans
-from widgets.painted import Painted
-
-BLOCK_GAP = 3
+from widgets.cells import Row
+from widgets.layout import Column, row_text
+from widgets.log_lines import matcher
+from widgets.table_body import TableBody
 
 
-class LineTable(Painted, can_focus=True):
+class LineTable(TableBody, can_focus=True):
     """Rows of pieces. `set_rows(rows)` refreshes only the lines that changed.
 
     `cursor=True` gives a row cursor that follows the row's key; moving it posts `Moved`, enter and a second
@@ -33,6 +31,8 @@ class LineTable(Painted, can_focus=True):
         Binding("pagedown", "page(1)", "page down", show=False),
         Binding("home,g", "end(-1)", "first", show=False),
         Binding("end,G", "end(1)", "last", show=False),
+        Binding("n", "match(1)", "next match", show=False),
+        Binding("p", "match(-1)", "previous match", show=False),
         Binding("enter", "choose", "choose", show=False),
     ]
 
@@ -63,22 +63,13 @@ class LineTable(Painted, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(id=id, classes=classes)
+        super().__init__(columns, header=header, fold=fold, empty=empty, id=id, classes=classes)
         self.can_focus = cursor
-        self.columns = tuple(columns)
         self.cursor = cursor
-        self.header = header
-        self.fold = fold
-        self.empty = empty
-        self._rows: tuple[Row, ...] = ()
+        self._given: tuple[Row, ...] = ()
+        self._filter = ""
+        self._found = ""
         self._index = 0
-        self._blocks = 1
-        self._placed: list[Placed] = []
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The rows as last set."""
-        return self._rows
 
     @property
     def cursor_key(self) -> str:
@@ -90,38 +81,42 @@ class LineTable(Painted, can_focus=True):
         """The row under the cursor as one line of text, for a copy."""
         if not self.cursor or not self._rows:
             return ""
-        texts = (getattr(cell, "text", getattr(cell, "word", "")) for cell in self._rows[self._index].cells)
-        return "  ".join(text for text in texts if text)
-
-    def set_columns(self, columns: Sequence[Column]) -> None:
-        """Show other columns."""
-        if tuple(columns) != self.columns:
-            self.columns = tuple(columns)
-            self._arrange()
-            self.refresh()
-
-    def set_empty(self, text: str) -> None:
-        """Change what stands there while there are no rows."""
-        if text != self.empty:
-            self.empty = text
-            self.refresh()
+        return row_text(self._rows[self._index])
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Show these rows; the cursor stays with its key, else near its place."""
-        new = tuple(rows)
-        if new == self._rows:
-            return
-        key, old_lines = self.cursor_key, self._line_rows()
-        self._rows = new
-        self._index = next(
-            (i for i, row in enumerate(new) if key and row.key == key), min(self._index, max(0, len(new) - 1))
-        )
-        blocks = self._blocks
-        self._arrange()
-        if blocks != self._blocks or not old_lines or not new:
-            self.refresh()
-        else:
-            self.refresh_changed(old_lines, self._line_rows(), int(self.header))
+        given = tuple(rows)
+        if given != self._given:
+            self._given = given
+            self._show()
+
+    def set_filter(self, text: str) -> int:
+        """Show only rows that contain the text (empty: all); how many are shown."""
+        if text != self._filter:
+            self._filter = text
+            self._show()
+        return len(self._rows)
+
+    def find(self, text: str) -> int:
+        """Put the cursor on the next row that contains the text; how many rows do."""
+        self._found = text
+        matching = self._matching()
+        if matching and self._index not in matching:
+            self._go(next((index for index in matching if index > self._index), matching[0]))
+        return len(matching)
+
+    def _matching(self) -> list[int]:
+        holds = matcher(self._found)
+        return [index for index, row in enumerate(self._rows) if self._found and holds(row_text(row))]
+
+    def _show(self) -> None:
+        """Take over the given rows that pass the filter."""
+        holds = matcher(self._filter)
+        rows = tuple(row for row in self._given if not self._filter or holds(row_text(row)))
+        key = self.cursor_key
+        near = min(self._index, max(0, len(rows) - 1))
+        self._index = next((index for index, row in enumerate(rows) if key and row.key == key), near)
+        self._replace(rows)
         if self.cursor_key != key:
             self.post_message(self.Moved(self, self.cursor_key))
 
@@ -131,81 +126,12 @@ class LineTable(Painted, can_focus=True):
         if index is not None:
             self._go(index)
 
-    # --- layout
-
-    def on_resize(self, _: Resize) -> None:
-        self._arrange()
-        self.refresh()
-
-    def _arrange(self) -> None:
-        """Decide the blocks and the columns for the size at hand."""
-        width, height = self.scrollable_content_region.size
-        if not width:
-            return
-        self._blocks = self._blocks_for(width, height - int(self.header))
-        block = (width - BLOCK_GAP * (self._blocks - 1)) // self._blocks
-        self._placed = place_columns(self.columns, block)
-        lines = -(-len(self._rows) // self._blocks) or 1
-        self.set_line_count(lines + int(self.header))
-
-    def _blocks_for(self, width: int, lines: int) -> int:
-        if not self.fold or lines <= 0 or len(self._rows) <= lines:
-            return 1
-        must = [column.width + 1 for column in self.columns if not column.priority]
-        return max(1, min(-(-len(self._rows) // lines), (width + BLOCK_GAP) // (sum(must) - 1 + BLOCK_GAP)))
-
-    def _line_rows(self) -> list[tuple[Row, ...]]:
-        """The rows by painted line."""
-        return [self._rows[at : at + self._blocks] for at in range(0, len(self._rows), self._blocks)]
-
-    # --- painting
-
-    def render_line(self, y: int) -> Strip:
-        """One painted line; the header stays at the top."""
-        width = self.scrollable_content_region.width
-        if self.header and y == 0:
-            return self._header_strip(width)
-        line = y - int(self.header) + self.scroll_offset.y
-        rows = self._rows[line * self._blocks : (line + 1) * self._blocks]
-        if not rows:
-            note = self.empty if not self._rows and line == 0 else ""
-            return self.strip([Span(fit(self.glyphs.text(note), width), "dim")], width)
-        strips = [self._row_strip(row, line * self._blocks + at, width) for at, row in enumerate(rows)]
-        return strips[0] if self._blocks == 1 else Strip.join(self._between(strips, width))
-
-    def _header_strip(self, width: int) -> Strip:
-        spans: list[Span] = []
-        for index, size in self._placed:
-            column = self.columns[index]
-            spans.append(
-                Span(
-                    " " * bool(spans) + fit(self.glyphs.text(column.title), size, column.align, self.glyphs.ellipsis),
-                    "head",
-                )
-            )
-        strip = self.strip(spans, self._block_width(width), "head")
-        return strip if self._blocks == 1 else Strip.join(self._between([strip] * self._blocks, width))
-
-    def _row_strip(self, row: Row, index: int, width: int) -> Strip:
-        under = row.ink
-        if self.cursor and index == self._index:
-            under = "cursor" if self.has_focus else "cursor-blurred"
-        return self.strip(
-            row_spans(row.cells, self.columns, self._placed, self.glyphs), self._block_width(width), under
-        )
-
-    def _block_width(self, width: int) -> int:
-        return (width - BLOCK_GAP * (self._blocks - 1)) // self._blocks
-
-    def _between(self, strips: Sequence[Strip], width: int) -> list[Strip]:
-        gap = self.strip([Span(f" {self.glyphs.separator} ", "track")], BLOCK_GAP)
-        joined: list[Strip] = []
-        for strip in strips:
-            joined += [gap, strip] if joined else [strip]
-        spare = width - sum(strip.cell_length for strip in joined)
-        return [*joined, Strip.blank(spare, self.ink(""))] if spare > 0 else joined
-
     # --- cursor
+
+    def _under(self, row: Row, index: int) -> str:
+        if not self.cursor or index != self._index:
+            return row.ink
+        return "cursor" if self.has_focus else "cursor-blurred"
 
     def on_focus(self) -> None:
         self._refresh_row(self._index)
@@ -262,6 +188,13 @@ class LineTable(Painted, can_focus=True):
     def action_end(self, step: int) -> None:
         """To the first or the last row."""
         self._go(0 if step < 0 else len(self._rows) - 1)
+
+    def action_match(self, step: int) -> None:
+        """To the next or the previous row that contains the text sought."""
+        matching = self._matching()
+        ahead = [index for index in matching if (index - self._index) * step > 0]
+        if matching:
+            self._go((ahead or matching)[0 if step > 0 else -1])
 
     def action_choose(self) -> None:
         """Choose the row under the cursor."""

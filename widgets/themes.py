@@ -22,7 +22,9 @@ def _variables(inks: str, series: str, styles: Mapping[str, str] | None = None) 
     """Variables of a theme from `name value` lines and the eight series colours."""
     variables = dict(line.split() for line in inks.strip().splitlines())
     variables |= {f"series-{index}": colour for index, colour in enumerate(series.split())}
-    variables |= {"dim-style": "none", "stale-opacity": "55%", "stale-style": "none", "cursor-style": "none"} | dict(styles or {})
+    variables |= {"dim-style": "none", "stale-opacity": "55%", "stale-style": "none", "cursor-style": "none"} | dict(
+        styles or {}
+    )
     variables |= {
         "block-cursor-background": variables["cursor"],
         "block-cursor-foreground": variables["cursor-text"],

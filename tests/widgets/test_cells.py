@@ -32,7 +32,8 @@ GLYPHS = st.sampled_from([UNICODE, ASCII])
 def test_a_cut_text_fits_and_shows_that_it_was_cut(text: str, width: int) -> None:
     short = cut(text, width)
     assert cell_len(short) <= width
-    assert short == text if cell_len(text) <= width else short.endswith("…") or not width
+    if width:
+        assert short == text if cell_len(text) <= width else short.endswith("…")
 
 
 @given(TEXTS, WIDTHS, st.sampled_from(["left", "right", "center"]))

@@ -135,3 +135,41 @@ async def test_markup_in_remote_text_is_text() -> None:
         app.table.set_rows(rows("[red]x[/red] [@click=app.exit]y[/]"))
         await pilot.pause()
         assert "[red]x[/red] [@click=app.exit]y[/]" in frame(app)
+
+
+async def test_a_folded_table_unfolds_when_there_is_room_again() -> None:
+    app = TableApp(LineTable(GPU_COLUMNS, fold=True, classes="auto"))
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.table.styles.height = "auto"
+        app.table.styles.max_height = "100%"
+        app.table.set_rows(gpu_rows())
+        for height, lines in ((20, 9), (5, 5), (20, 9)):
+            await pilot.resize_terminal(80, height)
+            await pilot.pause()
+            shown = frame(app).splitlines()
+            assert len([line for line in shown if line]) == lines
+            assert shown[0].count("GiB") == (1 if lines == 9 else 2)
+
+
+async def test_find_moves_the_cursor_and_filter_hides_rows() -> None:
+    app = TableApp(LineTable(COLUMNS, cursor=True))
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.table.set_rows(rows("alpha", "beta", "gamma", "Delta"))
+        app.table.focus()
+        assert app.table.find("ta") == 2
+        assert app.table.cursor_key == "beta"
+        await pilot.press("n")
+        assert app.table.cursor_key == "Delta"
+        await pilot.press("n")
+        assert app.table.cursor_key == "beta"
+        await pilot.press("p")
+        assert app.table.cursor_key == "Delta"
+        assert app.table.cursor_text == "Delta  5"
+        assert app.table.set_filter("et") == 1
+        await pilot.pause()
+        assert app.table.cursor_key == "beta"
+        assert "gamma" not in frame(app)
+        app.table.set_rows(rows("beta", "et", "zeta"))
+        assert [row.key for row in app.table.rows] == ["beta", "et", "zeta"]
+        assert app.table.set_filter("") == 3
+        assert app.table.find("nothing") == 0
