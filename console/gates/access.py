@@ -7,7 +7,7 @@ proves nothing: `listing_only` never passes.
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +20,7 @@ Actor = Literal["none", "nobody", "operator", "repo_owner", "console"]
 Retry = Literal["not_needed", "after_action", "backoff", "after_seconds", "never"]
 
 HUB = "https://huggingface.co"
+ACCESS_STATES = frozenset(get_args(Access))
 PERMISSION = "Read access to contents of all public gated repos you can access"
 _REPO_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 

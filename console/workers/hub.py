@@ -20,7 +20,7 @@ from console.remote.errors import AgentError
 from console.remote.local import open_local_agent
 from console.values import CleanText, Unknown, clean
 from console.workers.box import Box
-from console.workers.hub_facts import access_fact, disk_fact, manifest_fact, stored_model, token_fact
+from console.workers.hub_facts import access_fact, bad_files, disk_fact, manifest_fact, stored_model, token_fact
 
 PACKAGE = "console.payloads.hub"
 LIMIT_S = 180.0
@@ -230,6 +230,31 @@ async def read_inventory(box: Box, place: Place, roots: Sequence[str]) -> tuple[
     models = tuple(stored_model(one) for one in told)
     box.publish(facts.InventoryRead(host=box.name, models=models))
     return models
+
+
+async def read_stored(box: Box, place: Place, paths: Sequence[str]) -> tuple[facts.StoredModel, ...]:
+    """What is at these directories, by the proof files and by stat."""
+    return tuple(stored_model(one) for one in await ask_one(box, place, {"op": "stored", "paths": list(paths)}))
+
+
+async def verify_local(box: Box, place: Place, path: str) -> facts.RepoVerified:
+    """A directory without a manifest, by what its own files announce."""
+    told = await ask_one(box, place, {"op": "local", "path": path})
+    bad = bad_files(told["bad"])
+    fact = facts.RepoVerified(
+        host=box.name,
+        repo=clean(path),
+        commit=CleanText(""),
+        path=clean(path),
+        result="ok" if not bad else "incomplete" if {item.kind for item in bad} <= {"missing"} else "mismatch",
+        files=told["files"],
+        ok=told["files"] - len({item.path for item in bad}),
+        bad=bad,
+        total_bytes=told["total_bytes"],
+        present_bytes=told["total_bytes"],
+    )
+    box.publish(fact)
+    return fact
 
 
 async def remove_model(box: Box, place: Place, path: str) -> dict[str, Any]:

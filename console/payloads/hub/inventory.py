@@ -14,9 +14,10 @@ MODEL_FILES = ("config.json", "params.json", "model_index.json")
 
 
 def read(roots: list[str]) -> list[dict[str, Any]]:
-    """Every model under the roots, once each."""
+    """Every model under the roots and in the library's own cache, once each."""
     found: dict[str, dict[str, Any]] = {}
-    for root in roots:
+    home = os.environ.get("HF_HOME") or os.path.join("~", ".cache", "huggingface")
+    for root in [*roots, os.environ.get("HF_HUB_CACHE") or os.path.join(home, "hub")]:
         for path in _models(os.path.realpath(os.path.expanduser(root)), DEPTH):
             found.setdefault(path, {})
     holders = open_by(list(found))

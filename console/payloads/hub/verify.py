@@ -43,6 +43,8 @@ class Verify:
     def _load(self) -> dict[str, Any] | None:
         """The manifest of the pinned commit: the proof file's when it is of that commit, else the Hub's."""
         kept, commit = proof.read(self.root), self.config.get("commit")
+        if kept and not commit and not self.config.get("revision"):
+            commit = kept["commit"]  # what was downloaded, however far the branch has moved
         if kept and commit and kept["commit"] == commit:
             self.proof = kept
             return None

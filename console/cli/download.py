@@ -1,0 +1,100 @@
+"""`gpudeck download HOST REPO`: gates, then a job on the box that ends with every hash proved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from console.cli.boxes import connected, run
+from console.cli.flags import Flags
+from console.cli.follow import begin, box_of, follow
+from console.cli.hub import Teller, changing, ending, hub_answers, show_gates, target_options, want_of
+from console.cli.output import emit, say
+from console.cli.status import settled
+from console.cli.stop import DONE, USAGE, StopError
+from console.events.hub import RepoVerified
+from console.gates.gate import Gate
+from console.gates.plan import combined
+from console.session.live import LiveSession
+from console.values import known
+from console.views.hub import VERIFY_SCHEMA, index_sentence, verify_lines, verify_value
+from console.workers import hub
+from console.workers.hub_gates import disk_gates
+from console.workers.hub_jobs import Transfer, spec_of
+
+
+@click.command("download")
+@click.argument("host")
+@click.argument("repo")
+@target_options
+@click.option("--python", metavar="P", help="Interpreter on the box with huggingface_hub.")
+@click.option("--accept", default="", metavar="GATES", help="Gates to accept: tight.")
+@click.option("--detach", is_flag=True, help="Print the job and leave it.")
+@click.option("--dry-run", is_flag=True, help="Ask the gates, and download nothing.")
+@click.pass_obj
+def command(flags: Flags, /, host: str, repo: str, **given: Any) -> int:
+    """Download a repository and prove every byte. After exit 7 the same command fetches exactly the bad files again."""
+    accept = tuple(name for name in given["accept"].split(",") if name)
+    if unfit := [name for name in accept if name != "tight"]:
+        raise StopError(USAGE, f"{unfit[0]} is no gate of a download that can be accepted; there is tight.")
+    return run(_download(flags, host, repo, given, accept))
+
+
+async def _download(flags: Flags, host: str, repo: str, given: dict[str, Any], accept: tuple[str, ...]) -> int:
+    async with connected(flags, host) as session:
+        if not given["dry_run"]:
+            changing(session, host, "nothing is downloaded")
+        box = box_of(session, host)
+        want = want_of(box.config, repo, given, given["revision"] or "main")
+        place = hub.place_of(box, given["python"])
+        await settled(session, host)
+        with hub_answers():
+            (looked,) = await hub.look(box, place, [want])
+        gates = (looked.gate, *disk_gates([looked], session.state.hosts[host]))
+        show_gates(flags, gates)
+        if looked.manifest and (said := index_sentence(looked.manifest)):
+            say(flags, f"warn  index  {said}")
+        code = combined(gates, accept)
+        if given["dry_run"]:
+            _dry(flags, session, host, looked, gates)
+            return code
+        if code:
+            blocking = next(gate for gate in gates if combined([gate], accept) == code)
+            raise StopError(code, blocking.sentence)
+        commit = looked.access.commit
+        transfer = Transfer(want=want, commit=str(commit) if known(commit) else None)
+        return await transferred(flags, session, host, "download", place, transfer, given["detach"])
+
+
+def _dry(flags: Flags, session: LiveSession, host: str, looked: hub.Looked, gates: tuple[Gate, ...]) -> None:
+    value = {
+        "schema": "gpudeck.download/1", "ts": session.header.at(session.state.t), "host": host, "dry_run": True,
+        "repo": looked.want.repo, "commit": looked.access.commit, "path": looked.want.path,
+        "missing_files": looked.missing_files, "have_bytes": looked.have_bytes, "gates": gates,
+    }  # fmt: skip
+    if flags.json_output:
+        emit(value)
+    else:
+        click.echo(f"Would fetch {looked.missing_files} files of {looked.want.repo} into {looked.want.path}.")
+
+
+async def transferred(
+    flags: Flags, session: LiveSession, host: str, kind: str, place: hub.Place, transfer: Transfer, detach: bool
+) -> int:
+    """Start the job or find it running, follow it unless detached, report its proof."""
+    started, new = await begin(session, host, spec_of(kind, place, transfer))
+    if not new:
+        say(flags, f"The same {kind} runs already (job {started.id}): following it.")
+    if detach:
+        emit({"job": started.id})
+        return DONE
+    teller = Teller(flags, session, host, transfer.want, started.id)
+    await follow(session, host, started, teller, flags.timeout)
+    code = ending(teller.end, started.id)
+    assert isinstance(teller.end, RepoVerified)
+    if flags.json_output:
+        emit({"schema": VERIFY_SCHEMA, "ts": session.header.at(session.state.t)} | verify_value(teller.end))
+    else:
+        click.echo("\n".join(verify_lines(teller.end)))
+    return code

@@ -1,0 +1,58 @@
+"""`gpudeck verify HOST REPO`: names, sizes and hashes against the manifest; of a directory its own headers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from console.cli.boxes import connected, run
+from console.cli.download import transferred
+from console.cli.flags import Flags
+from console.cli.follow import box_of
+from console.cli.hub import changing, hub_answers, target_options, want_of
+from console.cli.output import emit
+from console.cli.stop import DONE, MISMATCH
+from console.session.live import LiveSession
+from console.views.hub import VERIFY_SCHEMA, verify_lines, verify_value
+from console.workers import hub
+from console.workers.hub_jobs import Transfer
+
+
+@click.command("verify")
+@click.argument("host")
+@click.argument("repo")
+@target_options
+@click.option("--python", metavar="P", help="Interpreter on the box with huggingface_hub.")
+@click.option("--again", is_flag=True, help="Hash files that are proved already, too.")
+@click.option("--detach", is_flag=True, help="Print the job and leave it.")
+@click.pass_obj
+def command(flags: Flags, /, host: str, repo: str, **given: Any) -> int:
+    """Prove what is on the box: exit 7 when a file is missing, truncated, corrupt or of another revision.
+
+    Without --revision: against the commit that was downloaded. An absolute path instead of an id: config, tokenizer
+    and every shard with the length that its header gives.
+    """
+    return run(_verify(flags, host, repo, given))
+
+
+async def _verify(flags: Flags, host: str, repo: str, given: dict[str, Any]) -> int:
+    async with connected(flags, host) as session:
+        box = box_of(session, host)
+        place = hub.place_of(box, given["python"])
+        if repo.startswith("/"):
+            return await _local(flags, session, host, place, repo)
+        changing(session, host, "a verification writes its proof there")
+        want = want_of(box.config, repo, given, given["revision"] or "")
+        transfer = Transfer(want=want, again=given["again"])
+        return await transferred(flags, session, host, "verify", place, transfer, given["detach"])
+
+
+async def _local(flags: Flags, session: LiveSession, host: str, place: hub.Place, path: str) -> int:
+    with hub_answers():
+        told = await hub.verify_local(box_of(session, host), place, path)
+    if flags.json_output:
+        emit({"schema": VERIFY_SCHEMA, "ts": session.header.at(session.state.t)} | verify_value(told))
+    else:
+        click.echo("\n".join(verify_lines(told)))
+    return DONE if told.result == "ok" else MISMATCH
