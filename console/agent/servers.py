@@ -81,7 +81,7 @@ def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[st
     unit, scope = processes.unit_of(cgroup)
     tree = processes.descendants(pid, seen)
     job = job_of(status, seen)
-    owner = "ours" if job else "adopted" if record_of(pid, status.start) else "foreign"
+    owner = "ours" if job or unit.startswith("gpudeck-") else "adopted" if record_of(pid, status.start) else "foreign"
     log = _log_path(pid)
     found = {
         "id": job or f"{pid}-{status.start}",

@@ -14,6 +14,7 @@ from console.cli.stop import CONNECTION, StopError
 from console.session.live import LiveSession
 from console.state import State
 from console.values import known
+from console.views.serve import looked_at
 from console.views.status import SCHEMA, status
 from console.views.text import status_lines
 
@@ -48,11 +49,13 @@ async def settled(session: LiveSession, host: str) -> bool:
 
 
 def _complete(state: State, host: str) -> bool:
-    """GPUs, disks, the machine and a ping have answered once."""
+    """GPUs, disks, the machine, the servers and a ping have answered once."""
     hardware, link = state.hosts[host].hardware, state.hosts[host].link
     gpus = hardware.gpus
     listed = known(hardware.gpus_t) and (not known(gpus) or all(gpu.gauges for gpu in gpus.values()))
     owners = not known(gpus) or all(known(gpu.processes) for gpu in gpus.values())
+    if not (looked_at(state.hosts[host]) and known(state.hosts[host].jobs.seen_t)):
+        return False
     return bool(listed and owners and known(hardware.disks_t) and hardware.machine and known(link.rtt_s))
 
 

@@ -165,6 +165,12 @@ class ServerCompared(HostEvent, frozen=True, gc=False, kw_only=True):
     differences: tuple[CleanText, ...]
 
 
+class ServerLooked(HostEvent, frozen=True, gc=False, kw_only=True):
+    """The first look at a server is over: its log is read to the present end, and it was asked once."""
+
+    server: CleanText
+
+
 class ServerEnded(HostEvent, frozen=True, gc=False, kw_only=True):
     """A server is gone, and why. `kind` names the signature of the failure, or `stopped`, or `unclassified`."""
 
@@ -212,6 +218,7 @@ EVENTS = (
     ServerGauged,
     ServerSmoked,
     ServerCompared,
+    ServerLooked,
     ServerEnded,
     ServerStopAsked,
     MemoryReturned,

@@ -86,3 +86,8 @@ def _error_text(answer: Any, body: bytes) -> str:
         error = answer.get("error", answer)
         return str(error.get("message", error)) if isinstance(error, dict) else str(error)
     return body.decode("utf-8", "replace")
+
+
+def unanswered() -> Smoke:
+    """Nobody answered the request."""
+    return _failed("no answer", "")

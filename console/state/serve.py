@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from console.events import serve as facts
+from console.events.jobs import Job
 from console.state.reducer import HostReducers
 from console.values import CleanText, Unknown, known
 
@@ -17,6 +18,8 @@ LOG_LINES = 5000
 GAUGE_RING = 300
 ENDED_KEPT = 8
 ENDED = ("stopped", "crashed")
+SERVE_JOB = "serve"
+ENDED_EXPLAINED = 2
 
 
 @dataclass
@@ -26,6 +29,7 @@ class ServerState:
     id: CleanText
     seen: facts.Server | None = None
     present: bool = False
+    looked: bool = False
     phase: facts.ServerPhase = "spawn"
     phase_t: float = 0.0
     phases: list[tuple[facts.ServerPhase, bool, float]] = field(default_factory=list)
@@ -54,6 +58,14 @@ class Serve:
     servers: dict[str, ServerState] = field(default_factory=dict)
     listed: tuple[CleanText, ...] | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
     quiet: bool = False
+
+
+def last_ended(host: HostState) -> list[Job]:
+    """The last server jobs, when they ended: their ends are explained even when nobody watched."""
+    jobs = host.jobs.jobs
+    ours = [job for job in jobs if job.kind == SERVE_JOB] if known(jobs) else []
+    ours.sort(key=lambda job: job.created_s, reverse=True)
+    return [job for job in ours[:ENDED_EXPLAINED] if job.state != "running"]
 
 
 def _server(host: HostState, name: CleanText) -> ServerState:
@@ -129,6 +141,10 @@ def _gauged(host: HostState, event: facts.ServerGauged, t: float) -> None:
         server.rates.append(event.gen_tok_s)
 
 
+def _looked(host: HostState, event: facts.ServerLooked, _t: float) -> None:
+    _server(host, event.server).looked = True
+
+
 def _smoked(host: HostState, event: facts.ServerSmoked, _t: float) -> None:
     _server(host, event.server).smoke = event
 
@@ -167,6 +183,7 @@ REDUCERS: HostReducers = {
     facts.ServerProved: _proved,
     facts.ServerUnproved: _unproved,
     facts.ServerGauged: _gauged,
+    facts.ServerLooked: _looked,
     facts.ServerSmoked: _smoked,
     facts.ServerCompared: _compared,
     facts.ServerEnded: _ended,

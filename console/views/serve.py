@@ -11,7 +11,7 @@ from console.serve.argv import read_flags
 from console.serve.eta import remaining_s
 from console.serve.phases import STARTING
 from console.state import HostState
-from console.state.serve import ENDED, ServerState
+from console.state.serve import ENDED, ServerState, last_ended
 from console.values import Unknown, format_duration, format_ratio, known
 
 _ALIASES = {"model": "model-path", "tp": "tp-size", "tensor-parallel-size": "tp-size"}
@@ -35,6 +35,15 @@ def servers(host: HostState) -> list[ServerState] | Unknown:
     running = [serve.servers[name] for name in serve.listed]
     ended = [one for one in serve.servers.values() if not one.present]
     return running + sorted(ended, key=lambda one: one.ended_t, reverse=True)
+
+
+def looked_at(host: HostState) -> bool:
+    """Every server is listed, and each was looked at once: what is not known by then is not known."""
+    found = servers(host)
+    if not known(found) or not known(host.jobs.seen_t):
+        return False
+    explained = all(job.id in host.serve.servers and host.serve.servers[job.id].ended for job in last_ended(host))
+    return explained and all(one.looked or not one.present for one in found)
 
 
 def main_server(host: HostState, wanted: str = "") -> ServerState | None:

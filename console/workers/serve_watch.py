@@ -9,13 +9,15 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from console.config.starts import Start, remember_start
+from console.events import Event
 from console.events.jobs import Job
-from console.events.serve import Server, ServerEnded, ServerProved
+from console.events.serve import ServerEnded, ServerLooked, ServerMeasured, ServerProved
 from console.remote.errors import AgentError, RemoteError
 from console.serve.failures import End, diagnose
 from console.serve.gauges import read_log
 from console.state.model import HostState
-from console.state.serve import ENDED, ServerState
+from console.state.serve import ENDED, ServerState, last_ended
 from console.values import Unknown, clean, format_gib, known
 from console.workers.box import Box
 from console.workers.server_gauging import Gauging
@@ -27,22 +29,14 @@ STARTING_S = 0.5  # between two questions whether it is ready
 HEALTH_S = 5.0  # the same, when only the costly /health can tell
 GAUGES_S = 2.0
 QUIET_S = 5.0
-SERVE = "serve"
-ENDED_JOBS = 2  # finished server jobs whose end is explained
 Work = Callable[[], Coroutine[Any, Any, None]]
-KeyOf = Callable[[Server], str | None]
-
-
-def _no_key(_server: Server) -> str | None:
-    return None
 
 
 class ServeWatch:
-    """One box's servers, over all its connections. `key_of` knows the API key of our own servers."""
+    """One box's servers, over all its connections."""
 
-    def __init__(self, host: HostState, key_of: KeyOf = _no_key) -> None:
+    def __init__(self, host: HostState) -> None:
         self._host = host
-        self._key_of = key_of
         self._readings: dict[str, LogReading] = {}
 
     async def run(self, connected: Callable[[], Box | None]) -> None:
@@ -76,7 +70,7 @@ class ServeWatch:
         serve = self._host.serve
         if not known(serve.listed):
             return []
-        open_ends = [serve.servers.get(job.id) or ServerState(job.id) for job in self._ended_jobs()]
+        open_ends = [serve.servers.get(job.id) or ServerState(job.id) for job in last_ended(self._host)]
         open_ends += [one for one in serve.servers.values() if one.seen and not one.present]
         wanted: list[tuple[str, Work]] = []
         for server in (serve.servers[name] for name in serve.listed):
@@ -90,13 +84,6 @@ class ServeWatch:
     def _job(self, name: str) -> Job | None:
         jobs = self._host.jobs.jobs
         return next((job for job in jobs if job.id == name), None) if known(jobs) else None
-
-    def _ended_jobs(self) -> list[Job]:
-        """The last server jobs, when they ended while nobody watched."""
-        jobs = self._host.jobs.jobs
-        ours = [job for job in jobs if job.kind == SERVE] if known(jobs) else []
-        ours.sort(key=lambda job: job.created_s, reverse=True)
-        return [job for job in ours[:ENDED_JOBS] if not _lives(job)]
 
     def _reading(self, server: ServerState) -> LogReading:
         if server.id not in self._readings:
@@ -116,7 +103,11 @@ class ServeWatch:
 
     async def _server(self, box: Box, server: ServerState) -> None:
         """A running server, until it is gone."""
-        parts = [asyncio.create_task(self._follow_log(box, server)), asyncio.create_task(self._ask(box, server))]
+        caught_up = asyncio.Event()
+        parts = [
+            asyncio.create_task(self._follow_log(box, server, caught_up)),
+            asyncio.create_task(self._ask(box, server, caught_up)),
+        ]
         try:
             while server.present and server.phase not in ENDED:
                 for part in parts:
@@ -128,24 +119,38 @@ class ServeWatch:
                 part.cancel()
             await asyncio.gather(*parts, return_exceptions=True)
 
-    async def _follow_log(self, box: Box, server: ServerState) -> None:
+    async def _follow_log(self, box: Box, server: ServerState, caught_up: asyncio.Event) -> None:
         path = self._log_path(server)
         if path is None:
+            caught_up.set()
             return
         reading = self._reading(server)
         with contextlib.suppress(AgentError):  # a log that cannot be read: HTTP has to do
             async for fact in reading.catch_up(box.agent, path):
-                box.publish(fact)
+                self._tell(box, fact)
+            caught_up.set()
             async for fact in reading.follow(box.agent, path):
-                box.publish(fact)
+                self._tell(box, fact)
+        caught_up.set()
 
-    async def _ask(self, box: Box, server: ServerState) -> None:
+    def _tell(self, box: Box, fact: Event) -> None:
+        """Publish; a start that became ready is remembered for the next one."""
+        box.publish(fact)
+        job = self._job(fact.server) if isinstance(fact, ServerMeasured) and "warmup" in fact.phases_s else None
+        if job is not None and isinstance(fact, ServerMeasured) and job.meta.get("recipe"):
+            with contextlib.suppress(OSError):  # what cannot be remembered is only missed next time
+                start = Start(job=job.id, phases_s=fact.phases_s, actuals=fact.actuals)
+                remember_start(box.name, str(job.meta["recipe"]), start)
+
+    async def _ask(self, box: Box, server: ServerState, caught_up: asyncio.Event) -> None:
         """Ready? Then: how loaded?"""
         assert server.seen is not None
         url = base_url(server.seen)
+        await caught_up.wait()  # the log first: what it tells of the past comes before the present
         if url is None or server.seen.container:
+            self._looked(box, server)
             return
-        http = ServerHttp(box.agent, url, self._key_of(server.seen))
+        http = ServerHttp(box.agent, url)
         gauging = Gauging(self._host.name, server.id)
         while True:
             quiet = self._host.serve.quiet
@@ -153,13 +158,20 @@ class ServeWatch:
                 by = await http.proof(quiet)
                 if by is not None:
                     box.publish(ServerProved(host=self._host.name, server=server.id, by=by))
+                    continue
+                self._looked(box, server)
                 await asyncio.sleep(STARTING_S if http.has_ready else HEALTH_S)
                 continue
             story = self._readings[server.id].story if server.id in self._readings else None
             gauges = await http.gauges(quiet) or read_log(story.decode if story else None)
             for fact in gauging.take(gauges, time.monotonic()):
                 box.publish(fact)
+            self._looked(box, server)
             await asyncio.sleep(QUIET_S if quiet else GAUGES_S)
+
+    def _looked(self, box: Box, server: ServerState) -> None:
+        if not server.looked:
+            box.publish(ServerLooked(host=self._host.name, server=server.id))
 
     async def _end(self, box: Box, server: ServerState) -> None:
         """Explain an end, once: the rest of the log, the evidence of the job, the first cause."""

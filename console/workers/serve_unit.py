@@ -1,0 +1,109 @@
+"""A recipe as a systemd unit of the box: it comes back after a reboot, and stops as SGLang wants to be stopped."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, NamedTuple
+
+from console.config.records import Recipe
+from console.models.launch import Launch
+from console.remote.errors import AgentError
+from console.workers.box import Box
+from console.workers.serve import Secrets, yaml
+from console.workers.serve_stop import OURS, systemctl
+
+SYSTEMCTL_S = 120.0
+
+
+class UnitFiles(NamedTuple):
+    """The unit and the private files beside it: path → (content, mode)."""
+
+    name: str
+    scope: str
+    files: dict[str, tuple[str, int]]
+
+
+def unit_name(recipe: str) -> str:
+    """`gpudeck-serve-<recipe>.service`, with what systemd does not take in a name replaced."""
+    plain = "".join(letter if letter.isalnum() or letter in "._-" else "-" for letter in recipe)
+    return f"{OURS}serve-{plain}.service"
+
+
+def unit_files(hello: dict[str, Any], recipe: Recipe, start: Launch, secrets: Secrets, grace_s: float) -> UnitFiles:
+    """What would be written, for this user: root's units are the system's."""
+    root, home = hello.get("uid") == 0, str(hello.get("home") or "/root")
+    name = unit_name(recipe.name)
+    private = f"{home}/.local/state/gpudeck/units/{name.removesuffix('.service')}"
+    folder = "/etc/systemd/system" if root else f"{home}/.config/systemd/user"
+    argv = (*start.argv, *(("--config", f"{private}.yaml") if secrets.flags else ()))
+    text = unit_text(recipe.name, argv, f"{private}.env", grace_s, "multi-user.target" if root else "default.target")
+    files = {
+        f"{folder}/{name}": (text, 0o644),
+        f"{private}.env": (
+            "".join(f"{key}={_env(value)}\n" for key, value in {**start.env, **secrets.env}.items()),
+            0o600,
+        ),
+    }
+    if secrets.flags:
+        files[f"{private}.yaml"] = (yaml(secrets.flags).decode(), 0o600)
+    return UnitFiles(name, "system" if root else "user", files)
+
+
+def unit_text(recipe: str, argv: tuple[str, ...], env_file: str, grace_s: float, target: str) -> str:
+    """The unit. `KillMode=mixed`: the parent alone gets the TERM, the rest only what is left after the grace."""
+    return f"""[Unit]
+Description=SGLang, recipe {recipe} (gpudeck)
+After=network-online.target
+StartLimitIntervalSec=1800
+StartLimitBurst=3
+
+[Service]
+Type=exec
+ExecStart={" ".join(_word(word) for word in argv)}
+EnvironmentFile={env_file.replace("%", "%%")}
+KillMode=mixed
+TimeoutStopSec={grace_s:.0f}
+Restart=on-failure
+RestartSec=10
+
+[Install]
+WantedBy={target}
+"""
+
+
+def _word(word: str) -> str:
+    """A word of ExecStart: quoted, with what systemd would expand doubled."""
+    if "\n" in word or "\0" in word:
+        raise ValueError("a unit's command line holds no line breaks")
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{escaped}"'
+
+
+def _env(value: str) -> str:
+    if "\n" in value or "\0" in value:
+        raise ValueError("an environment file holds no line breaks")
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("`", "\\`").replace("$", "\\$")
+    return f'"{escaped}"'
+
+
+async def install(box: Box, unit: UnitFiles) -> None:
+    """Write the files, then enable and start the unit. Raises AgentError, LinkLost."""
+    for path, (text, mode) in unit.files.items():
+        await box.agent.request("write", path=path, data=base64.b64encode(text.encode()).decode(), mode=mode)
+    await systemctl(box, unit.scope, "daemon-reload", timeout_s=SYSTEMCTL_S)
+    await systemctl(box, unit.scope, "enable", "--now", unit.name, timeout_s=SYSTEMCTL_S)
+    await box.agent.request("probe", name="servers", now=True)
+
+
+async def uninstall(box: Box, unit: UnitFiles) -> list[str]:
+    """Stop and disable the unit, then remove its files; the paths that were there."""
+    there = await box.agent.request("stat", paths=list(unit.files))
+    removed = [path for path, entry in zip(unit.files, there["entries"], strict=True) if entry is not None]
+    if not removed:
+        raise AgentError("not_found", f"there is no unit {unit.name} of this user")
+    await systemctl(box, unit.scope, "disable", "--now", unit.name, timeout_s=SYSTEMCTL_S)
+    for path in removed:
+        await box.agent.request("remove", path=path)
+    await systemctl(box, unit.scope, "daemon-reload", timeout_s=SYSTEMCTL_S)
+    await box.agent.request("probe", name="servers", now=True)
+    return removed
