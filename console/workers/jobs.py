@@ -50,7 +50,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     log_cap_bytes: int = 256 * 1024 * 1024
 
 
-class Started(msgspec.Struct, frozen=True, kw_only=True):
+class Started(msgspec.Struct, frozen=True, kw_only=True, rename={"started": "created"}):
     """A job that runs: `directory` holds its `log` and `progress.ndjson`."""
 
     id: CleanText
