@@ -8,7 +8,18 @@ from typing import Any, Callable, Sequence
 from .gpu_health import energy, health, pcie
 from .gpu_processes import processes
 from .machine import meminfo
-from .nvml import CANNOT, LOST, NOT_FOUND, RESET_REQUIRED, TIMEOUT, UNINITIALIZED, UNKNOWN_ERROR, Library, code_of
+from .nvml import (
+    CANNOT,
+    LOST,
+    NOT_FOUND,
+    RESET_REQUIRED,
+    TIMEOUT,
+    UNINITIALIZED,
+    UNKNOWN_ERROR,
+    XID_EVENT,
+    Library,
+    code_of,
+)
 from .wire import is_unknown, unknown
 
 MOVED = 256 * 1024 * 1024  # bytes; somebody came or went
@@ -234,6 +245,8 @@ class Device:
         mig = self.ask("nvmlDeviceGetMigMode")
         self.mig = mig if is_unknown(mig) else mig[0] == 1
         self._memory()
+        if not is_unknown(self.library.events):
+            self.ask("nvmlDeviceRegisterEvents", XID_EVENT, self.library.events)
         self.identity = {
             "index": self.index,
             "uuid": self.uuid,

@@ -32,6 +32,7 @@ CANNOT = {  # for good, for this GPU and call: never asked again
     26: "n/a: this driver has withdrawn the call",
 }
 RETRY_INIT_S = 10.0
+XID_EVENT = 0x8
 
 
 def load(name: str, source: str) -> Any:
@@ -90,6 +91,7 @@ class Library:
         self.count: Any = unknown("not sampled yet")
         self.driver_version: Any = unknown("not sampled yet")
         self.cuda_version: Any = unknown("not sampled yet")
+        self.events: Any = unknown("not sampled yet")  # the set that the devices register with, for Xids
         self._ready = False
         self._retry_at = 0.0
 
@@ -121,6 +123,7 @@ class Library:
             return
         self._ready = True
         self.generation += 1
+        self.events = self._ask("nvmlEventSetCreate")
         self.driver_version = self._ask("nvmlSystemGetDriverVersion")
         version = self._ask("nvmlSystemGetCudaDriverVersion")
         self.cuda_version = f"{version // 1000}.{version % 1000 // 10}" if isinstance(version, int) else version

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import time
 from typing import Any
 
-from .nvml import TIMEOUT, code_of
-from .wire import unknown
+from .nvml import TIMEOUT, XID_EVENT, code_of
+from .wire import is_unknown, unknown
 
-XID_EVENT = 0x8
 KERNEL_LOG = "/dev/kmsg"
 SAME_S = 10.0  # both sources tell one error within this time
 MOST = 200  # of the kernel log's backlog
@@ -23,8 +23,6 @@ class Xids:
     def __init__(self, agent: Any) -> None:
         self._outlet = agent.outlet
         self._gpus = agent.probes["gpus"]
-        self._events: Any = None
-        self._registered: Any = None
         self._log: int | None = None
         self._started = False
         self._last: dict[tuple[str, int], tuple[str, float]] = {}
@@ -72,38 +70,25 @@ class Xids:
         return unknown("no GPU is listed at this address"), bus
 
     def _read_events(self) -> None:
-        devices = self._gpus.devices
-        if not devices or self._gpus.library is None:
+        library = self._gpus.library
+        if library is None or is_unknown(library.events):
             return
-        nvml = self._gpus.library.nvml
-        if self._registered is not devices:
-            self._register(nvml, devices)
-        while self._events is not None:
+        while True:
             try:
-                event = nvml.nvmlEventSetWait(self._events, 0)
+                event = library.nvml.nvmlEventSetWait(library.events, 0)
             except Exception as error:
                 if code_of(error) != TIMEOUT:
-                    self._events = None
+                    library.events = unknown(str(error))
                 return
             if event.eventType == XID_EVENT:
-                self._tell("nvml", time.time(), int(event.eventData), *self._by_handle(nvml, event.device), "")
-
-    def _register(self, nvml: Any, devices: list[Any]) -> None:
-        able = self._gpus.able()
-        if able is None:
-            return
-        self._registered = devices
-        try:
-            self._events = nvml.nvmlEventSetCreate()
-        except Exception:
-            return
-        for device in able:
-            try:
-                nvml.nvmlDeviceRegisterEvents(device.handle, XID_EVENT, self._events)
-            except Exception:
-                continue  # not supported by this one
+                uuid, bus = self._by_handle(library.nvml, event.device)
+                self._tell("nvml", time.time(), int(event.eventData), uuid, bus, "")
 
     def _by_handle(self, nvml: Any, handle: Any) -> tuple[Any, Any]:
+        """(uuid, PCI bus id). A GPU in trouble may hang when asked, so the handle itself is compared first."""
+        for device in self._gpus.devices:
+            if device.handle is not None and _address(device.handle) == _address(handle):
+                return device.uuid, device.identity.get("pci_bus_id", unknown("the GPU does not answer"))
         try:
             uuid = nvml.nvmlDeviceGetUUID(handle)
         except Exception as error:
@@ -122,3 +107,10 @@ class Xids:
             "XidReported",
             {"uuid": uuid, "pci_bus_id": bus, "xid": xid, "at": round(at, 3), "source": source, "detail": detail[:300]},
         )
+
+
+def _address(handle: Any) -> int | None:
+    try:
+        return ctypes.cast(handle, ctypes.c_void_p).value
+    except ctypes.ArgumentError:
+        return id(handle)

@@ -162,7 +162,7 @@ def test_silence_ends_it_and_requests_keep_it() -> None:
 def test_a_hung_driver_does_not_keep_it(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, 2)
     fleet.call(0, "*", "hang")
-    fleet.call(None, "nvmlEventSetCreate", "hang")
+    fleet.call(None, "nvmlEventSetWait", "hang")
     with started(fleet.env()) as raw:
         raw.ask(1, "nvml", module="pynvml", source=binding())
         while "hung" not in json.dumps(raw.until("GpusSampled")):
