@@ -15,94 +15,12 @@ from console.remote.bundle import STAGE0, bundle, frame
 from console.remote.errors import AgentEnded, AgentError, LinkLost, ProtocolError, RemoteError
 from console.remote.frames import Frame, decode, encode
 from console.remote.pipe import FrameTooLong, Lines, Pipe
+from console.remote.stream import Stream
 from console.values import CleanText, clean, clean_tree
 
 MAX_SAMPLES = 256
 PING_EVERY_S = 5.0
 PING_LIMIT_S = 20.0
-_CHUNK = 96 * 1024  # base64 of it, with its envelope, stays below the frame cap
-
-
-class Stream:
-    """The parts of one streaming request: iterate it, then read `result`, the final reply.
-
-    Leaving it early with `aclose` (or `async with`) cancels the request on the box.
-    """
-
-    def __init__(self, agent: Agent, op: str, args: dict[str, Any]) -> None:
-        self._agent, self._op, self._args = agent, op, args
-        self._parts: deque[dict[str, Any]] = deque()
-        self._chunks: list[str] = []
-        self._news = asyncio.Event()
-        self._final: dict[str, Any] | RemoteError | None = None
-        self.id: int | None = None
-        self.result: dict[str, Any] | None = None
-
-    async def start(self) -> Stream:
-        """Sends the request, once; iterating does it, too."""
-        if self.id is None:
-            self.id = await self._agent._send_request(self, self._op, self._args)
-        return self
-
-    def receive(self, answer: Frame | RemoteError) -> None:
-        """Called by the agent's reader with each answer, and with the error when the link dies."""
-        if isinstance(answer, RemoteError):
-            self._final = answer
-        elif answer.k == "part":
-            if answer.d.keys() == {"chunk"}:
-                self._chunks.append(str(answer.d["chunk"]))
-            else:
-                self._parts.append(answer.d)
-        else:
-            self._final = self._finished(answer)
-        self._news.set()
-
-    def _finished(self, answer: Frame) -> dict[str, Any] | RemoteError:
-        """The final answer; one that was too long for a frame came in chunks of its JSON text."""
-        data: Any = answer.d
-        if data.keys() == {"chunks"}:
-            try:
-                data = json.loads("".join(self._chunks))
-            except ValueError:
-                return AgentError("io", "the agent's answer came in chunks that do not fit together")
-        if answer.k == "error":
-            return AgentError(clean(str(data.get("error", "io"))), clean(str(data.get("message", ""))))
-        return data if isinstance(data, dict) else AgentError("io", "the agent's answer is no object")
-
-    async def feed(self, data: bytes, *, eof: bool = False) -> None:
-        """Bytes for the standard input of an `exec` that was started with `feed=True`."""
-        for start in range(0, max(len(data), 1), _CHUNK):
-            last = start + _CHUNK >= len(data)
-            piece = base64.b64encode(data[start : start + _CHUNK]).decode()
-            await self._agent.request("stdin", target=self.id, data=piece, eof=eof and last)
-
-    def __aiter__(self) -> Stream:
-        return self
-
-    async def __anext__(self) -> dict[str, Any]:
-        await self.start()
-        while not self._parts and self._final is None:
-            self._news.clear()
-            await self._news.wait()
-        if self._parts:
-            return self._parts.popleft()
-        if isinstance(self._final, RemoteError):
-            raise self._final
-        self.result = self._final
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        """Cancels the request if it still runs."""
-        if self.id is not None and self._final is None:
-            self._agent._forget(self.id)
-            self._final = AgentError("cancelled", "")
-            self._agent._cancel_on_box(self.id)
-
-    async def __aenter__(self) -> Stream:
-        return await self.start()
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 class Agent:
@@ -212,7 +130,8 @@ class Agent:
         await asyncio.gather(*running, return_exceptions=True)
         await self._pipe.close()
 
-    async def _send_request(self, stream: Stream, op: str, args: dict[str, Any]) -> int:
+    async def send(self, stream: Stream, op: str, args: dict[str, Any]) -> int:
+        """Sends a stream's request and routes the answers to it."""
         if self._end is not None:
             raise self._end
         self._last_id += 1
@@ -222,11 +141,9 @@ class Agent:
         await self._pipe.write(line)
         return request_id
 
-    def _forget(self, request_id: int) -> None:
+    def abandon(self, request_id: int) -> None:
+        """Ends a request on the box without making the caller wait: it may be going down itself."""
         self._waiting.pop(request_id, None)
-
-    def _cancel_on_box(self, request_id: int) -> None:
-        """Tells the box without making the caller wait: it may be going down itself."""
         if self._end is not None or self._closing:
             return
 
@@ -282,7 +199,7 @@ class Agent:
             stream = self._waiting.get(answer.id)
             if stream is not None:
                 if answer.k != "part":
-                    self._forget(answer.id)
+                    del self._waiting[answer.id]
                 stream.receive(answer)
         else:
             self._offer(

@@ -28,6 +28,7 @@ from console.values import CleanText
 _CLOSE_LIMIT_S = 3.0
 _MAX_CONNECTING = 4
 _STAGGER_S = 0.15
+_SESSION_RETRIES_S = (0.05, 0.2, 0.5)
 # What every login shell passes on unchanged; the path of an interpreter is the one word that is not constant.
 _PLAIN_PATH = re.compile(r"~?[A-Za-z0-9_./+@-]+")
 
@@ -128,8 +129,17 @@ class Connection:
         raise NoPython(" ".join(missing))
 
     async def _open_pipe(self, python: str) -> ChannelPipe:
+        """One session channel. For sshd, one that has just ended still counts for an instant."""
         if not _PLAIN_PATH.fullmatch(python):
             raise SshConfigError(f"The interpreter path {python!r} has characters that a login shell may change.")
+        for wait_s in _SESSION_RETRIES_S:
+            try:
+                return await self._open_channel(python)
+            except ChannelRefused:
+                await asyncio.sleep(wait_s)
+        return await self._open_channel(python)
+
+    async def _open_channel(self, python: str) -> ChannelPipe:
         try:
             # The only line that a remote shell ever sees from us.
             process = await self._last.connection.create_process(

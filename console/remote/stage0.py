@@ -9,7 +9,7 @@ from __future__ import annotations
 import binascii
 
 _SOURCE = b"""\
-import json, os, sys, zlib
+import binascii, json, os, sys, zlib
 def take(count):
     pieces = []
     while count:
@@ -22,7 +22,7 @@ def take(count):
 size = b""
 while size[-1:] != b"\\n":
     size += take(1)
-bundle = json.loads(zlib.decompress(take(int(size))).decode())
+bundle = json.loads(zlib.decompress(binascii.a2b_base64(take(int(size)))).decode())
 exec(compile(bundle["boot"], "<gpudeck boot>", "exec"), {"bundle": bundle})
 """
 

@@ -17,15 +17,18 @@ from console.remote.errors import (
     NoPython,
     NoShell,
     PythonTooOld,
+    RemoteError,
     SftpOnly,
 )
 from console.remote.frames import find_hello
 from console.remote.pipe import Ending, FrameTooLong, Lines, Pipe
 from console.values import CleanText, clean
 
-HELLO_LIMIT_S = 30.0
+HELLO_LIMIT_S = 20.0
 _MAX_NOISE_LINES = 200
 _TOO_OLD = 96
+_SFTP_SERVER_GOT_NO_SFTP = 11
+_MISSING = (b"not found", b"no such file", b"unknown command", b"does not exist", b"doesn't exist")
 AGENT_PACKAGE = "console.agent"
 
 
@@ -37,11 +40,7 @@ async def start_agent(pipe: Pipe, python: str, config: Mapping[str, Any], packag
     nonce = secrets.token_hex(16)
     program = frame(bundle(package, {**config, "nonce": nonce}))
     try:
-        async with asyncio.timeout(HELLO_LIMIT_S):
-            return await _greet(pipe, program, nonce, python)
-    except TimeoutError:
-        await pipe.close()
-        raise AgentNotStarted(f"{python} on the box started no agent within {HELLO_LIMIT_S:.0f} s.") from None
+        return await _greet(pipe, program, nonce, python)
     except BaseException:
         await pipe.close()
         raise
@@ -49,24 +48,28 @@ async def start_agent(pipe: Pipe, python: str, config: Mapping[str, Any], packag
 
 async def _greet(pipe: Pipe, program: bytes, nonce: str, python: str) -> Agent:
     said = bytearray()
-    writing = asyncio.create_task(pipe.write(program))
-    errors = asyncio.create_task(_collect_errors(pipe, said))
     noise: deque[bytes] = deque(maxlen=_MAX_NOISE_LINES)
     lines = Lines()
+    writing = asyncio.create_task(pipe.write(program))
+    errors = asyncio.create_task(_collect_errors(pipe, said))
+    ending: Ending | None = None
     try:
-        agent = await _find_hello(pipe, lines, nonce, noise)
-        if agent is None:
+        async with asyncio.timeout(HELLO_LIMIT_S):
+            agent = await _find_hello(pipe, lines, nonce, noise)
+            if agent is not None:
+                return agent
+            ending = await pipe.ended()
             await asyncio.wait([errors], timeout=2)
     except FrameTooLong:
         raise AgentNotStarted("The box sent a line without end before the agent's hello.") from None
+    except TimeoutError:
+        pass
     finally:
         for task in (writing, errors):
             task.cancel()
         await asyncio.gather(writing, errors, return_exceptions=True)
-    if agent is not None:
-        return agent
     noise.append(lines.rest)
-    raise _classify(await pipe.ended(), b"\n".join(noise).strip(), bytes(said).strip(), python)
+    raise _classify(ending, b"\n".join(noise).strip(), bytes(said).strip(), python)
 
 
 async def _find_hello(pipe: Pipe, lines: Lines, nonce: str, noise: deque[bytes]) -> Agent | None:
@@ -96,23 +99,30 @@ def _clean_noise(line: bytes) -> CleanText:
     return clean(line.decode("utf-8", "backslashreplace"))
 
 
-def _classify(ending: Ending, noise: bytes, errors: bytes, python: str) -> Exception:
-    """Why there was no hello, told from how the command ended and what was printed instead."""
-    said = _clean_noise(b" / ".join((errors or noise).splitlines()[-3:]))
+def _classify(ending: Ending | None, noise: bytes, errors: bytes, python: str) -> RemoteError:
+    """Why there was no hello, told from how the command ended (None: it still runs) and what it printed instead."""
+    said = _clean_noise(b" / ".join((errors or noise).splitlines()[-3:]))[:400]
     words = (noise + b" " + errors).lower()
+    about_python = python.encode().lower() in words
+    if ending is None:
+        if said:
+            return ForcedCommand(f"The host runs something else instead of our command, and says: {said}")
+        return AgentNotStarted(f"{python} on the box started no agent within {HELLO_LIMIT_S:.0f} s.")
     code = ending.exit_code
     if code is None and ending.signal is None:
         return LinkLost("The connection was lost while the agent was starting.")
     if code == _TOO_OLD:
         return PythonTooOld(f"{python} on the box is older than 3.8.")
-    if b"sftp connections only" in words or b"sftp only" in words:
-        return SftpOnly(f"This account is for file transfer only: {said}")
+    if b"sftp connections only" in words or code == _SFTP_SERVER_GOT_NO_SFTP:
+        return SftpOnly(f"This account is for file transfer only: {said or 'an SFTP server answered'}")
     if b"not available" in words and b"account" in words:
         return NoShell(f"This account runs no commands: {said}")
-    if code == 127 or b"not found" in words or b"no such file" in words:
-        return NoPython(f"No {python} on the box: {said or 'exit code 127'}")
-    if code == 126:
-        return NoPython(f"{python} on the box cannot be run: {said or 'exit code 126'}")
-    if code == 0:
-        return ForcedCommand(f"The host does not allow commands; it answered instead: {said or '(nothing)'}")
-    return AgentNotStarted(f"The agent did not start, exit code {code}: {said or '(nothing printed)'}")
+    if code == 126 and about_python:
+        return NoPython(f"{python} on the box cannot be run: {said}")
+    if about_python and any(word in words for word in _MISSING):
+        return NoPython(f"No {python} on the box: {said}")
+    if b"traceback" in words:
+        return AgentNotStarted(f"The agent did not start: {said}")
+    return ForcedCommand(
+        f"The host does not allow commands; it ran something else (exit code {code}) and said: {said or '(nothing)'}"
+    )

@@ -79,7 +79,8 @@ def _explain_ssh(error: asyncssh.Error, hop: Hop, where: str) -> RemoteError:
         return AuthError(f"Permission denied for {hop}: {said}.")
     if "too many authentication" in said.lower():
         return AuthError(
-            f"{where} gave up after too many attempts: {said}. Name the one key with IdentityFile and IdentitiesOnly yes."
+            f"{where} gave up after too many attempts: {said}. "
+            "Name the one key with IdentityFile and IdentitiesOnly yes."
         )
     if isinstance(error, asyncssh.ConnectionLost):
         if "timeout" in said.lower():

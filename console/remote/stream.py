@@ -1,0 +1,99 @@
+"""One streaming request of an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from console.remote.errors import AgentError, RemoteError
+from console.remote.frames import Frame
+from console.values import clean
+
+if TYPE_CHECKING:
+    from console.remote.agent import Agent
+
+_CHUNK = 96 * 1024  # base64 of it, with its envelope, stays below the frame cap
+
+
+class Stream:
+    """The parts of one streaming request: iterate it, then read `result`, the final reply.
+
+    Leaving it early with `aclose` (or `async with`) cancels the request on the box.
+    """
+
+    def __init__(self, agent: Agent, op: str, args: dict[str, Any]) -> None:
+        self._agent, self._op, self._args = agent, op, args
+        self._parts: deque[dict[str, Any]] = deque()
+        self._chunks: list[str] = []
+        self._news = asyncio.Event()
+        self._final: dict[str, Any] | RemoteError | None = None
+        self.id: int | None = None
+        self.result: dict[str, Any] | None = None
+
+    async def start(self) -> Stream:
+        """Sends the request, once; iterating does it, too."""
+        if self.id is None:
+            self.id = await self._agent.send(self, self._op, self._args)
+        return self
+
+    def receive(self, answer: Frame | RemoteError) -> None:
+        """Called by the agent's reader with each answer, and with the error when the link dies."""
+        if isinstance(answer, RemoteError):
+            self._final = answer
+        elif answer.k == "part":
+            if answer.d.keys() == {"chunk"}:
+                self._chunks.append(str(answer.d["chunk"]))
+            else:
+                self._parts.append(answer.d)
+        else:
+            self._final = self._finished(answer)
+        self._news.set()
+
+    def _finished(self, answer: Frame) -> dict[str, Any] | RemoteError:
+        """The final answer; one that was too long for a frame came in chunks of its JSON text."""
+        data: Any = answer.d
+        if data.keys() == {"chunks"}:
+            try:
+                data = json.loads("".join(self._chunks))
+            except ValueError:
+                return AgentError("io", "the agent's answer came in chunks that do not fit together")
+        if answer.k == "error":
+            return AgentError(clean(str(data.get("error", "io"))), clean(str(data.get("message", ""))))
+        return data if isinstance(data, dict) else AgentError("io", "the agent's answer is no object")
+
+    async def feed(self, data: bytes, *, eof: bool = False) -> None:
+        """Bytes for the standard input of an `exec` that was started with `feed=True`."""
+        for start in range(0, max(len(data), 1), _CHUNK):
+            last = start + _CHUNK >= len(data)
+            piece = base64.b64encode(data[start : start + _CHUNK]).decode()
+            await self._agent.request("stdin", target=self.id, data=piece, eof=eof and last)
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> dict[str, Any]:
+        await self.start()
+        while not self._parts and self._final is None:
+            self._news.clear()
+            await self._news.wait()
+        if self._parts:
+            return self._parts.popleft()
+        if isinstance(self._final, RemoteError):
+            raise self._final
+        self.result = self._final
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Cancels the request if it still runs."""
+        if self.id is not None and self._final is None:
+            self._final = AgentError("cancelled", "")
+            self._agent.abandon(self.id)
+
+    async def __aenter__(self) -> Stream:
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
