@@ -12,7 +12,7 @@ from console.bench.import_values import ImportedRun, ImportFormatError
 from console.bench.importers import import_file
 from console.values import Unknown, known
 
-FOLDER = Path(__file__).parent.parent / "vectors" / "bench-tools"
+FOLDER = Path(__file__).parent.parent / "captures" / "bench-tools"
 VLLM = {
     "date": "20261130-001500", "backend": "openai-chat", "model_id": "moonshotai/Kimi-K2.6", "max_concurrency": 64,
     "request_rate": "inf", "duration": 60.2, "completed": 256, "failed": 0, "total_output_tokens": 65536,

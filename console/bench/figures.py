@@ -1,0 +1,168 @@
+"""The curves of reports and screens as plain data: who draws them is decided elsewhere.
+
+Flagged points stay in their curve and are marked (hollow). An unknown is a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from console.bench.compare import estimate, groups, values
+from console.bench.flags import blocking
+from console.bench.points import Point
+from console.bench.speedup import SpeedUpCurve
+from console.bench.stats import Number, repeats
+from console.bench.store import Run
+from console.bench.throughput import pareto
+from console.values import known
+
+MaybeFloat = float | None
+Curve = tuple[float, MaybeFloat, MaybeFloat, MaybeFloat, bool]
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A named curve: xs ascending, ys with None for a gap, ends of 95 % bars, indices of flagged points."""
+
+    name: str
+    xs: tuple[float, ...]
+    ys: tuple[MaybeFloat, ...]
+    lows: tuple[MaybeFloat, ...] = ()
+    highs: tuple[MaybeFloat, ...] = ()
+    flagged: frozenset[int] = frozenset()
+    ghost: bool = False
+    joined: bool = True
+    value: str = ""
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """`levels`: horizontal lines by label."""
+
+    name: str
+    title: str
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+    log_x: bool = False
+    log_y: bool = False
+    levels: tuple[tuple[float, str], ...] = ()
+
+
+def label(run: Run) -> str:
+    return run.manifest.recipe or run.id
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """Recipe names, with the run's id where two share one."""
+    names = [label(run) for run in runs]
+    return [name if names.count(name) == 1 else f"{name} {run.id}" for name, run in zip(names, runs, strict=True)]
+
+
+def throughput(runs: Sequence[Run], ghost: Run | None = None) -> Figure:
+    """Output tokens per second against the concurrency, with 95 % bars, over the ghost of an earlier run."""
+    lines = [_line(name, run, "tok_s") for name, run in zip(labels(runs), runs, strict=True)]
+    if ghost is not None:
+        lines.append(msgspec.structs.replace(_line(f"before: {label(ghost)}", ghost, "tok_s"), ghost=True))
+    return _over_users("throughput", "Output throughput", "output tok/s", lines)
+
+
+def speeds(runs: Sequence[Run], slo_user_tok_s: Number) -> Figure:
+    """Tokens per second and GPU against tokens per second and user, with the frontier and the SLO."""
+    lines: list[Line] = []
+    candidates: list[tuple[str, float, float]] = []
+    for name, run in zip(labels(runs), runs, strict=True):
+        pairs = [
+            (estimate(points, "user_tok_s"), estimate(points, "tok_s_gpu"), _spoiled(points))
+            for points in groups(run.points).values()
+        ]
+        ready = sorted((x, y, bad) for x, y, bad in pairs if known(x) and known(y))
+        bad = frozenset(i for i, pair in enumerate(ready) if pair[2])
+        lines.append(Line(name, tuple(p[0] for p in ready), tuple(p[1] for p in ready), flagged=bad, joined=False))
+        candidates += [(f"{x!r} {y!r}", x, y) for x, y, spoiled in ready if not spoiled]
+    best = sorted((float(x), float(y)) for x, y in (text.split() for text in pareto(candidates)))
+    if len(best) > 1:
+        lines.append(Line("frontier", tuple(x for x, _ in best), tuple(y for _, y in best)))
+    if known(slo_user_tok_s):
+        top = max((y for line in lines for y in line.ys if y is not None), default=1.0)
+        lines.append(Line(f"SLO {slo_user_tok_s:g} tok/s/user", (slo_user_tok_s, slo_user_tok_s), (0.0, top)))
+    return Figure("speeds", "Per GPU against per user", "tok/s/user", "output tok/s/GPU", tuple(lines))
+
+
+def latencies(run: Run, which: str) -> Figure:
+    """Percentiles of `ttft_ms`, `itl_ms` or `icl_ms` of one run against the concurrency."""
+    lines = [_plain(run, which, level) for level in ("p50", "p95", "p99")]
+    title = {
+        "ttft_ms": "Time to first token",
+        "itl_ms": "Time per token (spread)",
+        "icl_ms": "Time between events",
+    }[which]
+    figure = _over_users(which.removesuffix("_ms"), f"{title}: {label(run)}", "ms", lines)
+    return msgspec.structs.replace(figure, log_y=True)
+
+
+def speed_up(curves: Sequence[tuple[str, SpeedUpCurve]]) -> Figure:
+    """Speed-up over the baseline against the concurrency, with the line at 1 and the crossover in the legend."""
+    lines = []
+    for name, curve in curves:
+        shown = [gain for gain in curve.gains if known(gain.total)]
+        bounds = [gain.ci if known(gain.ci) else (None, None) for gain in shown]
+        cross = f"below 1 from C={curve.crossover}" if curve.crossover is not None else "never below 1"
+        lines.append(
+            Line(
+                name,
+                tuple(float(gain.concurrency) for gain in shown),
+                tuple(gain.total if known(gain.total) else None for gain in shown),
+                tuple(low for low, _ in bounds),
+                tuple(high for _, high in bounds),
+                value=cross,
+            )
+        )
+    figure = _over_users("speedup", "Speed-up over the baseline", "×", lines)
+    return msgspec.structs.replace(figure, levels=((1.0, "no gain"),))
+
+
+def acceptance(runs: Sequence[Run]) -> Figure:
+    """P(at least j drafts accepted) against the position j, at the lowest concurrency that knows it."""
+    lines = []
+    for name, run in zip(labels(runs), runs, strict=True):
+        point = next((p for p in run.points if known(p.accepted_per_position)), None)
+        if point is not None and known(point.accepted_per_position):
+            xs = tuple(float(i + 1) for i in range(len(point.accepted_per_position)))
+            length = f"length {point.accept_length:.2f}" if known(point.accept_length) else ""
+            lines.append(Line(name, xs, point.accepted_per_position, value=length))
+    return Figure("acceptance", "Acceptance per position", "draft position", "share accepted", tuple(lines))
+
+
+def _over_users(name: str, title: str, unit: str, lines: list[Line]) -> Figure:
+    return Figure(name, title, "concurrency", unit, tuple(lines), log_x=True)
+
+
+def _spoiled(points: list[Point]) -> bool:
+    return any(blocking(point.flags) for point in points)
+
+
+def _line(name: str, run: Run, metric: str) -> Line:
+    rows: list[Curve] = []
+    for (users, _), points in groups(run.points).items():
+        middle = estimate(points, metric)
+        seen = repeats(values(points, metric))
+        interval = seen.ci if known(seen.ci) else points[0].output_tok_s_ci if len(points) == 1 else seen.ci
+        low, high = interval if known(interval) else (None, None)
+        rows.append((float(users), middle if known(middle) else None, low, high, _spoiled(points)))
+    return _from_rows(name, rows)
+
+
+def _plain(run: Run, which: str, level: str) -> Line:
+    rows: list[Curve] = []
+    for (users, _), points in groups(run.points).items():
+        levels: list[Number] = [getattr(getattr(point, which), level) for point in points]
+        found = [value for value in levels if known(value)]
+        middle = sum(found) / len(found) if found else None
+        rows.append((float(users), middle, None, None, _spoiled(points)))
+    return _from_rows(level, rows)
+
+
+def _from_rows(name: str, rows: list[Curve]) -> Line:
+    xs, ys, lows, highs, bad = zip(*rows, strict=True) if rows else ((), (), (), (), ())
+    return Line(name, xs, ys, lows, highs, frozenset(i for i, flag in enumerate(bad) if flag))
