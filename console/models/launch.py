@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from console.config.records import FlagValue
 from console.models.engine import spelled
-
-FlagValue = bool | int | float | str | tuple[bool | int | float | str, ...]
 
 MASK = "***"
 # Set by the console from the recipe's own keys; as `args` they would be a second way to say the same.

@@ -1,0 +1,156 @@
+"""`gpudeck preflight HOST RECIPE`: all gates of a recipe, all blockers in one list, nothing changed on the box."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from console.cli.boxes import connected, run
+from console.cli.flags import Flags
+from console.cli.output import emit, say
+from console.cli.status import settled
+from console.cli.stop import CONNECTION, USAGE, StopError
+from console.config import ConfigError
+from console.config.recipes import RecipeBook, for_host, load_recipes
+from console.config.records import FlagValue, HostConfig, Recipe
+from console.models.launch import shown
+from console.remote.errors import LinkLost
+from console.session.live import LiveSession
+from console.values import Unknown, known
+from console.views.plan import SCHEMA, preflight, preflight_lines
+from console.workers.hub_plan import hub_plan, remember_accepted
+from console.workers.plan import Options, Plan, check
+
+ACCEPTABLE = ("tight", "remote-code", "adopt")
+
+
+@click.command("preflight", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.argument("host")
+@click.argument("recipe", required=False)
+@click.option("--model", metavar="ID", help="A repository id or a directory of the box, instead of a recipe.")
+@click.option("--draft", metavar="ID", help="The drafter of --model.")
+@click.option("--dir", "directory", metavar="D", help="Where the repositories of --model lie on the box.")
+@click.option("--python", metavar="P", help="The interpreter with SGLang.")
+@click.option("--port", type=click.IntRange(1, 65535), help="The port of the server.")
+@click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Requests at once that will be asked.")
+@click.option("--accept", default="", metavar="GATES", help="Gates to accept: tight, remote-code.")
+@click.option("--dry-run", is_flag=True, help="Show the command line and the environment of the start, too.")
+@click.pass_context
+def command(context: click.Context, /, host: str, recipe: str | None, **given: Any) -> int:
+    """All gates of a recipe. With --model, every further --flag VALUE is one of SGLang's (--tp 8)."""
+    flags: Flags = context.obj
+    accept = tuple(name for name in given["accept"].split(",") if name)
+    if unfit := [name for name in accept if name not in ACCEPTABLE]:
+        raise StopError(USAGE, f"{unfit[0]} is no gate that can be accepted; there are {', '.join(ACCEPTABLE)}.")
+    if bool(recipe) == bool(given["model"]):
+        raise StopError(USAGE, "Name a recipe, or a model with --model, and not both.")
+    if recipe and context.args:
+        raise StopError(USAGE, f"{context.args[0]} is no option of preflight; SGLang's flags stand in the recipe.")
+    chosen = _adhoc(given, context.args) if given["model"] else named(flags, recipe or "")
+    return run(
+        _preflight(flags, host, chosen, Options(concurrency=given["concurrency"], accept=accept), given["dry_run"])
+    )
+
+
+def book(flags: Flags) -> RecipeBook:
+    """Every recipe in reach of this directory."""
+    try:
+        return load_recipes(cwd=Path.cwd(), env=os.environ, config_file=flags.config)
+    except ConfigError as error:
+        raise StopError(USAGE, f"{error}.") from error
+
+
+def named(flags: Flags, name: str) -> Recipe:
+    """A recipe by its name."""
+    try:
+        return book(flags).get(name)
+    except ConfigError as error:
+        raise StopError(USAGE, f"{error}.") from error
+
+
+def _adhoc(given: dict[str, Any], words: Sequence[str]) -> Recipe:
+    """A recipe from the command line alone."""
+    return Recipe(
+        name="(command line)",
+        model=given["model"],
+        draft=given["draft"],
+        dir=given["directory"],
+        python=given["python"],
+        port=given["port"] or 30000,
+        args=flag_words(words),
+    )
+
+
+def flag_words(words: Sequence[str]) -> dict[str, FlagValue]:
+    """`--tp 8 --trust-remote-code` → `{"tp": 8, "trust-remote-code": True}`."""
+    args: dict[str, FlagValue] = {}
+    name = ""
+    for word in words:
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            args[name] = _value(value) if equals else True
+        elif name and args[name] is True:
+            args[name] = _value(word)
+        else:
+            raise StopError(USAGE, f"{word!r} belongs to no flag.")
+    return args
+
+
+def _value(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+async def _preflight(flags: Flags, name: str, recipe: Recipe, options: Options, dry_run: bool) -> int:
+    async with connected(flags, name) as session:
+        say(flags, f"Asking {name} for everything that {recipe.name} needs …")
+        await settled(session, name)
+        plan = await checked(session, name, recipe, options)
+        _print(flags, session, name, plan, dry_run)
+        return plan.exit_code
+
+
+async def checked(session: LiveSession, name: str, recipe: Recipe, options: Options) -> Plan:
+    """The plan of a recipe on a connected box."""
+    box = session.box(name)
+    if box is None:
+        raise StopError(CONNECTION, session.state.hosts[name].link.sentence or f"{name} is not connected.")
+    own: HostConfig = box.config
+    meant, host = for_host(recipe, own), session.state.hosts[name]
+    try:
+        hub = await hub_plan(box, host, meant)
+        remember_accepted(hub.gates, options.accept)
+        target, draft = hub.listings
+        asked = msgspec.structs.replace(options, hub_gates=hub.gates, target=target, draft=draft)
+        return await check(box, host.hardware, meant, asked)
+    except LinkLost as error:
+        raise StopError(CONNECTION, str(error)) from error
+
+
+def _print(flags: Flags, session: LiveSession, name: str, plan: Plan, dry_run: bool) -> None:
+    record = session.state.hosts[name].plan.recipes[plan.recipe.name]
+    if flags.json_output:
+        head = {"schema": SCHEMA, "ts": session.header.at(session.state.t)}
+        emit(head | preflight(record) | (_launch(plan) if dry_run else {}))
+        return
+    click.echo("\n".join(preflight_lines(record)))
+    if dry_run:
+        launch = _launch(plan)
+        click.echo(f"argv  {launch['argv']}\nenv   {launch['env']}")
+
+
+def _launch(plan: Plan) -> dict[str, Any]:
+    """`argv[]` and `env{}` of the start, secrets masked."""
+    if not known(plan.launch):
+        return {"argv": Unknown(plan.launch.reason), "env": Unknown(plan.launch.reason)}
+    argv, env = shown(plan.launch)
+    return {"argv": argv, "env": env}

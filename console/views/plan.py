@@ -1,0 +1,148 @@
+"""Plans as rows, sentences and `gpudeck.preflight/1`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from console.events.plan import Gate, Verdict
+from console.state.plan import Checked, Plans
+from console.values import Unknown, format_gib, known
+
+SCHEMA = "gpudeck.preflight/1"
+PARTS = ("weights", "draft", "kv", "other", "reserved", "foreign")
+
+
+class Part(NamedTuple):
+    """A piece of a GPU's bar: its name and its share of the whole memory, 0…1."""
+
+    name: str
+    ratio: float
+
+
+class FitRow(NamedTuple):
+    """One GPU's stacked bar. `left_ratio` is what stays free; negative when the parts exceed the memory."""
+
+    label: str
+    parts: tuple[Part, ...]
+    left_ratio: float
+    text: str
+
+
+class GateRow(NamedTuple):
+    """One gate for a list: `kind` is its level, `word` what is shown."""
+
+    kind: str
+    word: str
+    name: str
+    sentence: str
+    ways_out: tuple[str, ...]
+
+
+_KINDS: dict[Verdict, str] = {"pass": "ok", "warn": "warn", "unknown": "unknown", "block": "fail"}
+
+
+def preflight(plan: Checked) -> dict[str, Any]:
+    """The JSON object without `schema` and `ts`. `verdict` is null while a gate has not answered."""
+    unfinished = Unknown("not all gates have answered")
+    return {
+        "recipe": plan.recipe,
+        "model": plan.model,
+        "draft": plan.draft or None,
+        "verdict": plan.verdict if plan.verdict is not None else unfinished,
+        "exit": plan.exit_code if plan.exit_code is not None else unfinished,
+        "gates": [gate_record(gate) for gate in plan.gates],
+    }
+
+
+def gate_record(gate: Gate) -> dict[str, Any]:
+    """One gate as data."""
+    return {
+        "name": gate.name,
+        "verdict": gate.verdict,
+        "state": gate.state,
+        "subject": gate.subject,
+        "sentence": gate.sentence,
+        "way_out": list(gate.way_out),
+        "numbers": revived(gate.numbers),
+    }
+
+
+def revived(value: Any) -> Any:
+    """Free-form data of a recording: `{"unknown": reason}` is an Unknown again."""
+    if isinstance(value, dict):
+        if value.keys() == {"unknown"} and isinstance(value["unknown"], str):
+            return Unknown(value["unknown"])
+        return {key: revived(item) for key, item in value.items()}
+    return [revived(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def gate_rows(plan: Checked) -> list[GateRow]:
+    """All gates, blockers first, in their order otherwise."""
+    order = ("block", "unknown", "warn", "pass")
+    ranked = sorted(plan.gates, key=lambda gate: order.index(gate.verdict))
+    return [GateRow(_KINDS[g.verdict], g.verdict, g.name, g.sentence, g.way_out) for g in ranked]
+
+
+def fit_rows(plan: Checked) -> list[FitRow]:
+    """The memory gate's arithmetic, one bar a GPU; empty when it could not compute."""
+    gate = _memory(plan)
+    return [_row(gpu, index) for index, gpu in enumerate(gate.numbers.get("per_gpu", ()))] if gate else []
+
+
+def _memory(plan: Checked) -> Gate | None:
+    return next((gate for gate in plan.gates if gate.name == "memory"), None)
+
+
+def _row(gpu: dict[str, Any], index: int) -> FitRow:
+    total = gpu["total_bytes"] or 1
+    parts = tuple(Part(name, gpu[f"{name}_bytes"] / total) for name in PARTS if gpu[f"{name}_bytes"] > 0)
+    sizes = [f"{name} {format_gib(gpu[f'{name}_bytes'])}" for name in PARTS[:4] if gpu[f"{name}_bytes"] > 0]
+    text = f"{' + '.join(sizes)} of {format_gib(gpu['total_bytes'])}"
+    return FitRow(str(index), parts, 1.0 - sum(part.ratio for part in parts), text)
+
+
+def fit_sentence(plan: Checked) -> str:
+    """What the bars say, in one sentence, with where the numbers come from."""
+    gate = _memory(plan)
+    if gate is None:
+        return "The memory has not been planned yet."
+    sources = gate.numbers.get("sources", {})
+    told = ", ".join(f"{name}: {source}" for name, source in sources.items())
+    return f"{gate.sentence} ({told})" if told else gate.sentence
+
+
+def engine_lines(plans: Plans) -> list[str]:
+    """One line an interpreter: version, flags, algorithms, or what is broken."""
+    lines = []
+    for engine in plans.engines.values():
+        if engine.problem:
+            lines.append(f"{engine.python}: {engine.problem}")
+            continue
+        names = ", ".join(engine.algorithms) if known(engine.algorithms) else engine.algorithms
+        cuda = f"CUDA {engine.cuda}" if known(engine.cuda) else "CUDA unknown"
+        lines.append(f"{engine.python}: SGLang {engine.version}, torch {engine.torch}, {cuda}; speculation: {names}")
+    return lines
+
+
+def preflight_lines(plan: Checked) -> list[str]:
+    """Plain text: the verdict, each gate with its ways out, the bars' sentence."""
+    drafter = f" with {plan.draft}" if plan.draft else ""
+    lines = [f"{plan.recipe}: {(plan.verdict or 'unfinished').upper()}  {plan.model}{drafter}"]
+    for row in gate_rows(plan):
+        lines.append(f"  {row.word:<8}{row.name:<12}{row.sentence}")
+        lines += [f"{'':22}→ {way}" for way in row.ways_out]
+    lines += _bars(fit_rows(plan))
+    return lines
+
+
+_LETTERS = {"weights": "W", "draft": "D", "kv": "K", "other": "o", "reserved": "r", "foreign": "F"}
+
+
+def _bars(rows: Sequence[FitRow], width: int = 48) -> list[str]:
+    return [f"  GPU {row.label:<3}{_bar(row, width)}  {row.text}" for row in rows]
+
+
+def _bar(row: FitRow, width: int) -> str:
+    cells = "".join(_LETTERS[part.name] * round(part.ratio * width) for part in row.parts)
+    return cells[:width].ljust(width, "·")
