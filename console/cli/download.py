@@ -89,7 +89,7 @@ async def transferred(
     if detach:
         emit({"job": started.id})
         return DONE
-    teller = Teller(flags, session, host, transfer.want, started.id)
+    teller = Teller(flags, host, transfer.want, started.id)
     await follow(session, host, started, teller, flags.timeout)
     code = ending(teller.end, started.id)
     assert isinstance(teller.end, RepoVerified)

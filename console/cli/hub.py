@@ -94,10 +94,10 @@ def show_gates(flags: Flags, gates: Sequence[Gate]) -> None:
 
 
 class Teller:
-    """Takes a job's progress lines: publishes them as facts, and narrates now and then."""
+    """Takes a job's progress lines and narrates now and then; the session's own watcher makes them facts."""
 
-    def __init__(self, flags: Flags, session: LiveSession, host: str, want: Want, job: str) -> None:
-        self._flags, self._session, self._host, self._want, self._job = flags, session, host, want, job
+    def __init__(self, flags: Flags, host: str, want: Want, job: str) -> None:
+        self._flags, self._host, self._want, self._job = flags, host, want, job
         self._said: tuple[float, str] = (0.0, "")
         self.end: DownloadFellShort | RepoVerified | None = None
 
@@ -105,7 +105,6 @@ class Teller:
         fact = progress_fact(self._host, self._job, self._want.repo, self._want.path or "", line)
         if fact is None:
             return
-        self._session.publish(fact)
         if isinstance(fact, DownloadFellShort | RepoVerified):
             self.end = fact
         elif isinstance(fact, DownloadProgressed):

@@ -10,11 +10,9 @@ import click
 
 from console.cli.boxes import configuration, host_named, live, run
 from console.cli.flags import Flags
-from console.cli.screen import show
 from console.cli.stop import USAGE, StopError
 from console.config import Config, HostConfig
 from console.config.paths import make_private_dir, recordings_dir
-from console.screens.asking import ScreenAsker
 
 
 @click.command("open")
@@ -34,8 +32,12 @@ def command(flags: Flags, hosts: tuple[str, ...]) -> None:
 
 async def open_console(flags: Flags, boxes: list[HostConfig], config: Config) -> None:
     """The console over a live session with these boxes."""
+    from console.cli.screen import show
+    from console.screens.asking import ScreenAsker
+
     asker = ScreenAsker()
     async with live(flags, boxes, config, recording_file(flags, boxes, config), asker) as session:
+        session.looks_first = True
         await show(session, config, asker=asker)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 
 import click
@@ -11,12 +12,14 @@ from console.cli.boxes import connected, run
 from console.cli.flags import Flags
 from console.cli.output import emit
 from console.cli.stop import CONNECTION, StopError
+from console.remote.errors import RemoteError
 from console.session.live import LiveSession
 from console.state import State
 from console.values import known
 from console.views.serve import looked_at
 from console.views.status import SCHEMA, status
 from console.views.text import status_lines
+from console.workers.hub_watch import first_look
 
 # A probe that hangs must not hang the command: what is not there by then is null with its reason.
 FIRST_SAMPLES_S = 5.0
@@ -33,7 +36,7 @@ def command(flags: Flags, host: str, watch: bool) -> None:
 
 async def _status(flags: Flags, host: str, watch: bool) -> None:
     async with connected(flags, host) as session:
-        await settled(session, host)
+        await asyncio.gather(settled(session, host), _look(session, host))
         _print(session, host, flags, stream=watch)
         while watch:
             seen = session.state.seq
@@ -41,6 +44,14 @@ async def _status(flags: Flags, host: str, watch: bool) -> None:
             if session.state.seq == seen and session.state.hosts[host].link.state == "blocked":
                 raise StopError(CONNECTION, session.state.hosts[host].link.sentence)
             _print(session, host, flags, stream=True)
+
+
+async def _look(session: LiveSession, host: str) -> None:
+    """Token and stored models, asked once; what the box does not answer in time stays not known."""
+    box = session.box(host)
+    if box is not None:
+        with contextlib.suppress(RemoteError, TimeoutError):
+            await asyncio.wait_for(first_look(box), FIRST_SAMPLES_S)
 
 
 async def settled(session: LiveSession, host: str) -> bool:

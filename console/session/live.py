@@ -20,6 +20,7 @@ from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
 from console.workers.box import Box
+from console.workers.hub_watch import HubWatch
 from console.workers.link import LinkWorker
 from console.workers.serve_watch import ServeWatch
 
@@ -36,10 +37,12 @@ class LiveSession:
         self.read_only = read_only
         self.supervisor = Supervisor(self._task_failed)
         self.failure: BaseException | None = None
+        self.looks_first = False  # ask the Hub about token and models at each connection: a console does
         self.links: dict[str, LinkWorker] = {}
         self._ways = ways
         self._started = False
         self._recorder: Recorder | None = None
+        self._record_path: Path | None = None
         self._changed = asyncio.Event()
         self.bus.listen(self._reduce)
 
@@ -71,6 +74,7 @@ class LiveSession:
         """The tasks of one box: its link, and what watches through it."""
         link = self.links[name]
         self.supervisor.start(f"link {name}", link.run())
+        self.supervisor.start(f"hub {name}", HubWatch(self.state.hosts[name], self.looks_first).run(lambda: link.box))
         self.supervisor.start(f"servers {name}", ServeWatch(self.state.hosts[name]).run(lambda: link.box))
 
     def again(self, host: str) -> None:
@@ -126,7 +130,7 @@ class LiveSession:
         self._changed.set()
 
     def _recorder_failed(self, reason: str) -> None:
-        path = self._recorder.path if self._recorder else ""
+        path = self._recorder.path if self._recorder else self._record_path
         self.publish(RecorderFailed(path=clean(str(path)), reason=clean(reason)))
 
     def _task_failed(self, _name: str, error: BaseException) -> None:

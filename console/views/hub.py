@@ -134,6 +134,16 @@ def index_sentence(manifest: facts.ManifestRead) -> str:
     return f"The index says {format_bytes(manifest.index_total_bytes)}, the files are {format_bytes(files)}."
 
 
+def hub_lines(host: HostState) -> list[str]:
+    """Token and repositories as plain lines."""
+    token = host.hub.token
+    if host.hub.library_missing:
+        head = f"Hub   {host.hub.library_missing} has no huggingface_hub"
+    else:
+        head = f"Hub   {token_sentence(token, host.hub.token_state)}" if token else "Hub   not asked yet"
+    return [head, *(f"  {row.id}  {row.word}  {row.size}  proof {row.proof}" for row in repo_rows(host))]
+
+
 class RepoRow(NamedTuple):
     """One repository for a table; `kind` is how it stands."""
 

@@ -8,6 +8,7 @@ from console.events.host import Disk, GpuGauges, GpuProcess
 from console.state import HostState
 from console.state.host import Gpu
 from console.values import Unknown, known
+from console.views.hub import repos_value, token_value
 from console.views.jobs import jobs_value
 from console.views.serve import server_objects
 
@@ -32,6 +33,8 @@ def status(host: HostState, now: float) -> dict[str, Any]:
         "gpus_expected": host.hardware.gpus_expected,
         "gpus": [_gpu(gpu) for gpu in gpus.values()] if known(gpus) else gpus,
         "disks": [_disk(disk) for disk in hardware.disks] if known(hardware.disks) else hardware.disks,
+        "token": token_value(host),
+        "repos": repos_value(host),
         "servers": server_objects(host, now),
         "jobs": jobs_value(host),
     }

@@ -14,6 +14,7 @@ from console.values import (
     format_percent,
     known,
 )
+from console.views.hub import hub_lines
 from console.views.jobs import job_lines
 from console.views.next import next_step
 from console.views.serve import servers_lines
@@ -29,6 +30,7 @@ def status_lines(host: HostState, now: float) -> list[str]:
         f"NEXT  {next_step(host, now).sentence}",
         *_gpus(host),
         *_disks(host),
+        *hub_lines(host),
         *servers_lines(host, now),
         *job_lines(host, now),
         *_machine(host),

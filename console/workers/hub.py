@@ -186,8 +186,14 @@ async def _from_laptop(
 def _looked(box: Box, want: Want, told: dict[str, Any], token: facts.TokenChecked, origin: facts.Origin) -> Looked:
     if want.is_local:
         commit = Unknown("a directory has no commit")
+        bad = [clean(item["path"]) for item in told["bad"]]  # a directory that is no whole model is none
         access = facts.AccessChecked(
-            host=box.name, repo=clean(want.repo), revision=CleanText(""), access="local", commit=commit
+            host=box.name,
+            repo=clean(want.repo),
+            revision=CleanText(""),
+            access="file_missing" if bad else "local",
+            commit=commit,
+            probe=bad[0] if bad else CleanText(""),
         )
         return Looked(want=want, access=access)
     present = told["present"] or {"present_bytes": 0, "missing_files": len(told["files"] or ())}

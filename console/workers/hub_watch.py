@@ -1,0 +1,101 @@
+"""Watches the Hub's side of a box while its link is up: token and stored models at first, transfers, closed gates."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from console.events.hub import AccessChecked
+from console.events.jobs import Job
+from console.gates.access import advise
+from console.remote.errors import RemoteError
+from console.state import HostState
+from console.values import known
+from console.workers.box import Box
+from console.workers.hub import HubError, Want, check_token, look, place_of, read_inventory
+from console.workers.hub_jobs import KINDS, tell_progress
+
+LOOK_S = 0.5
+RECHECK_S = 60.0
+WAITING = ("login_required", "request_needed", "request_pending", "token_scope", "rate_limited", "hub_error")
+
+
+class HubWatch:
+    """One box, over all its connections: a download that was started elsewhere is followed like one of ours."""
+
+    def __init__(self, host: HostState, looks_first: bool) -> None:
+        """`looks_first`: ask for token and stored models at each connection."""
+        self._host, self._looks_first = host, looks_first
+        self._rechecked = time.monotonic()
+
+    async def run(self, connected: Callable[[], Box | None]) -> None:
+        """Until cancelled; without a link nothing is asked."""
+        while True:
+            box = connected()
+            if box is not None:
+                with contextlib.suppress(RemoteError):
+                    await self._watch(box, connected)
+            await asyncio.sleep(LOOK_S)
+
+    async def _watch(self, box: Box, connected: Callable[[], Box | None]) -> None:
+        tasks: dict[str, asyncio.Task[None]] = {}
+        if self._looks_first:
+            tasks["first look"] = asyncio.create_task(first_look(box))
+        try:
+            while connected() is box:
+                for name, work in self._wanted(box):
+                    if name not in tasks:
+                        tasks[name] = asyncio.create_task(work)
+                    else:
+                        work.close()
+                for task in tasks.values():
+                    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                        raise error
+                await asyncio.sleep(LOOK_S)
+        finally:
+            for task in tasks.values():
+                task.cancel()
+            await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+    def _wanted(self, box: Box) -> list[tuple[str, Coroutine[Any, Any, None]]]:
+        wanted: list[tuple[str, Coroutine[Any, Any, None]]] = []
+        jobs = self._host.jobs.jobs
+        for job in jobs if known(jobs) else ():
+            if _runs(job):
+                wanted.append((job.id, self._transfer(box, job)))
+        if time.monotonic() - self._rechecked >= RECHECK_S:
+            self._rechecked = time.monotonic()
+            wanted.append((f"gate {self._rechecked}", self._recheck(box)))
+        return wanted
+
+    async def _transfer(self, box: Box, job: Job) -> None:
+        repo, path = str(job.meta.get("repo", job.key)), str(job.meta.get("path", job.key))
+        await tell_progress(box, job.id, job.directory, repo, path)
+
+    async def _recheck(self, box: Box) -> None:
+        """Slowly asks again for what somebody may have opened meanwhile."""
+        closed = [repo.access for repo in self._host.hub.repos.values() if repo.access and _may_open(repo.access)]
+        if closed:
+            wants = [Want(repo=one.repo, revision=one.revision) for one in closed]
+            with contextlib.suppress(HubError):
+                await look(box, place_of(box), wants)
+
+
+async def first_look(box: Box) -> None:
+    """The token, and what is stored. A box that cannot ask the Hub says so once."""
+    place = place_of(box)
+    with contextlib.suppress(HubError):
+        await check_token(box, place)
+    with contextlib.suppress(HubError):
+        await read_inventory(box, place, [box.config.dir] if box.config.dir else [])
+
+
+def _runs(job: Job) -> bool:
+    return job.kind in KINDS and job.state == "running"
+
+
+def _may_open(access: AccessChecked) -> bool:
+    return access.access in WAITING and advise(access).retry != "never"
