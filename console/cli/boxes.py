@@ -74,17 +74,21 @@ async def live(
         ways = Ways(config, asker, flags.expect_fingerprint, resources)
         read_only = config.settings.read_only or (bool(hosts) and all(host.read_only for host in hosts))
         session = LiveSession(ways, read_only=read_only, demo=[host.name for host in hosts] == [DEMO])
+        if record is not None:
+            check_new_file(record)
+            session.record_to(record)
         for host in hosts:
             session.add(host)
-        if record is not None:
-            try:
-                session.record_to(record)
-            except FileExistsError as error:
-                raise StopError(USAGE, f"{record} exists already; --record never writes over a file.") from error
-            except OSError as error:
-                raise StopError(USAGE, f"{record} cannot be recorded to: {error.strerror}.") from error
         async with session:
             yield session
+
+
+def check_new_file(record: Path) -> None:
+    """A recording goes to a new file in a directory that can be written."""
+    if record.exists():
+        raise StopError(USAGE, f"{record} exists already; --record never writes over a file.")
+    if not os.access(record.parent, os.W_OK):
+        raise StopError(USAGE, f"{record} cannot be recorded to: {record.parent} is no directory one can write.")
 
 
 @contextlib.asynccontextmanager

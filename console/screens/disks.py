@@ -40,8 +40,8 @@ class DiskPane(DeckPane):
         if host is None:
             return
         disks = host.hardware.disks
-        if not known(disks) and known(host.hardware.disks_t):
-            self._table.set_empty(f"unknown: {disks.reason}")
+        asked = not known(disks) and known(host.hardware.disks_t)
+        self._table.set_empty(f"unknown: {disks.reason}" if asked else "waiting for the first sample")
         self._table.set_rows([_row(row) for row in disk_rows(host)])
 
 

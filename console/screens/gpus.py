@@ -46,8 +46,9 @@ class GpuPane(DeckPane):
         gpus = host.hardware.gpus
         self.set_title("GPUs", gpu_title(host))
         self.set_keys(gpu_summary(host))
-        if known(gpus) or known(host.hardware.gpus_t):
-            self._table.set_empty(f"unknown: {gpus.reason}" if not known(gpus) else "no GPU on this box")
+        asked = known(gpus) or known(host.hardware.gpus_t)
+        answer = "no GPU on this box" if known(gpus) else f"unknown: {gpus.reason}"
+        self._table.set_empty(answer if asked else "waiting for the first sample")
         self._table.set_rows([_row(row) for row in gpu_rows(host)])
 
 

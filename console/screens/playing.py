@@ -25,8 +25,10 @@ def _playing(move: Move) -> Callable[[Deck, Frame], None]:
 
 
 def _notable(app: Deck, _frame: Frame) -> None:
-    if app.player and app.player.next_notable(notable) is None:
-        app.notify("no further notable event")
+    if app.player:
+        if app.player.next_notable(notable) is None:
+            app.notify("no further notable event")
+        app.tick()
 
 
 def _go_to(app: Deck, _frame: Frame) -> None:
