@@ -8,7 +8,7 @@ import contextlib
 import json
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any
 
 from console.remote.bundle import STAGE0, bundle, frame
@@ -97,16 +97,22 @@ class Agent:
             await self._news.wait()
 
     async def run_program(
-        self, python: str, package: str, request: dict[str, Any], timeout_s: float | None = None
+        self,
+        python: str,
+        package: str,
+        request: dict[str, Any],
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         """Runs a bundle under an interpreter of the box; the program prints one JSON object, its answer.
 
+        `env` is added to the agent's environment before the interpreter starts, as the dynamic linker needs it.
         AgentError `failed` with the program's last words when it does not, `timeout` when it was too slow.
         """
         argv = [python, "-I", "-u", "-c", STAGE0]
         output, errors = bytearray(), bytearray()
         program = frame(bundle(package, request))
-        async with self.stream("exec", argv=argv, timeout_s=timeout_s, feed=True) as stream:
+        async with self.stream("exec", argv=argv, env=dict(env or {}), timeout_s=timeout_s, feed=True) as stream:
             await stream.feed(program, eof=True)
             async for part in stream:
                 (output if part["fd"] == 1 else errors).extend(base64.b64decode(part["data"]))

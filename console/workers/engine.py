@@ -25,7 +25,7 @@ QUICK_S = 30.0
 
 async def ask(box: Box, python: str, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
     """One question to the introspection program. AgentError when it gave no answer."""
-    return await box.agent.run_program(python, PACKAGE, dict(request), timeout_s)
+    return await box.agent.run_program(python, PACKAGE, dict(request), timeout_s, request.get("env"))
 
 
 async def introspect(box: Box, python: str, env: Mapping[str, str]) -> Engine | Unknown:
