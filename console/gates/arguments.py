@@ -62,7 +62,11 @@ def _check_flag(name: str, value: Any, engine: Engine, flags: Mapping[str, Flag]
         return
     yield from _check_value(spelling, value, flag)
     if flag.deprecated and value is not False:
-        yield Finding(rule="deprecated", verdict="warn", sentence=f"{spelling} is deprecated: {flag.help}")
+        yield Finding(rule="deprecated", verdict="warn", sentence=_deprecated(spelling, flag))
+
+
+def _deprecated(spelling: str, flag: Flag) -> str:
+    return f"{spelling} is deprecated. {flag.help.removeprefix('Deprecated.').strip()}".strip()
 
 
 def _unknown_flag(spelling: str, engine: Engine, flags: Mapping[str, Flag]) -> Finding:

@@ -9,7 +9,7 @@ from console.gates.gate import Gate, Verdict
 from console.gates.gpus import gpus_gate
 from console.gates.host import host_gate
 from console.gates.inputs import Inputs, plan_of
-from console.gates.memory import memory_gate
+from console.gates.memory import memory_gate, no_memory_gate
 from console.gates.ports import ports_gate, wanted_ports
 from console.gates.rules import check_rules
 from console.models.engine import Engine
@@ -34,13 +34,19 @@ def assess(inputs: Inputs, findings: list[Finding], validation: Validation | Non
     recipe, engine, args = inputs.recipe, inputs.engine, inputs.args
     context = args.get("context-length")
     return (
-        memory_gate(recipe.name, fit_of(inputs), context=context if isinstance(context, int) else None),
+        _memory(inputs, context if isinstance(context, int) else None),
         arguments_gate(recipe.name, engine, findings, validation),
         _drafter(inputs, engine),
         ports_gate(wanted_ports(recipe.port, args), inputs.ports),
         gpus_gate(inputs.gpus, needed=inputs.gpus_needed, own_pids=inputs.own_pids),
         host_gate(recipe.name, inputs.host, engine, inputs.gpus_needed, recipe.env),
     )
+
+
+def _memory(inputs: Inputs, context: int | None) -> Gate:
+    if inputs.gpus_needed == 0:
+        return no_memory_gate(inputs.recipe.name)
+    return memory_gate(inputs.recipe.name, fit_of(inputs), context=context)
 
 
 def _drafter(inputs: Inputs, engine: Engine | Unknown) -> Gate:

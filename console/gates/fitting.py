@@ -18,8 +18,6 @@ from console.values import Unknown, known
 def fit_of(inputs: Inputs) -> Fit | Unknown:
     """The fit of a recipe on its GPUs, or the first thing that is not known."""
     config, weights = inputs.target.config, inputs.target.weights
-    if inputs.args.get("device") == "cpu":
-        return Unknown("this recipe runs on the CPU, the arithmetic is for GPUs")
     if not known(config):
         return config
     if not known(weights):
@@ -29,10 +27,9 @@ def fit_of(inputs: Inputs) -> Fit | Unknown:
         return shape
     if not known(rooms):
         return rooms
-    element = _element(inputs.args, config)
+    element, drafter = _element(inputs.args, config), _drafter(inputs)
     if not known(element):
         return element
-    drafter = _drafter(inputs)
     if drafter is not None and not known(drafter):
         return drafter
     return fit(_request(inputs, config, weights, shape, rooms, element, drafter))

@@ -67,6 +67,8 @@ def is_free(gpu: GpuView, own_pids: frozenset[int]) -> bool:
 
 def gpus_gate(gpus: tuple[GpuView, ...] | Unknown, *, needed: int, own_pids: frozenset[int] = frozenset()) -> Gate:
     """`needed`: ranks of the layout. `own_pids`: processes of a server that this launch replaces."""
+    if needed == 0:
+        return _gate("pass", "none", "", "This recipe takes no GPU.")
     if not known(gpus):
         return _gate("unknown", "unknown", "", f"The GPUs are not known: {gpus.reason}.")
     subject = ", ".join(f"GPU {gpu.index}" for gpu in gpus)

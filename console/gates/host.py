@@ -32,7 +32,8 @@ class HostView(msgspec.Struct, frozen=True, kw_only=True):
 
 def host_gate(subject: str, view: HostView, engine: Engine | Unknown, gpus: int, env: dict[str, str]) -> Gate:
     """Everything of the machine that is no GPU's memory, no port and no disk."""
-    found = [*_driver(view, engine), *_kernels(view, engine), *_shm(view, gpus), *_links(view, gpus, env)]
+    of_gpus = [*_driver(view, engine), *_kernels(view, engine)] if gpus else []
+    found = [*of_gpus, *_shm(view, gpus), *_links(view, gpus, env)]
     if view.smoke is not None:
         found.append(view.smoke)
     found.sort(key=lambda finding: -RANK[finding.verdict])

@@ -21,6 +21,14 @@ from console.values import Unknown, known
 NOT_ASKED = Unknown("not asked")
 
 
+def gpus_needed(args: dict[str, Any]) -> int:
+    """How many GPUs the arguments (under their long names) take; none on the CPU."""
+    if args.get("device") == "cpu":
+        return 0
+    layout, replicas = layout_of(args)
+    return layout.gpus * replicas
+
+
 class Repository(msgspec.Struct, frozen=True, kw_only=True):
     """One repository as far as it is known: from its directory on the box, else from the Hub's listing."""
 
@@ -56,8 +64,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gpus_needed(self) -> int:
-        layout, replicas = layout_of(self.args)
-        return layout.gpus * replicas
+        return gpus_needed(self.args)
 
 
 def plan_of(inputs: Inputs, engine: Engine) -> Plan:

@@ -11,6 +11,12 @@ from console.values import Unknown, format_gib, known
 PROMPT_TOKENS = 32_768  # the yardstick of "how many requests"
 
 
+def no_memory_gate(subject: str) -> Gate:
+    """The gate of a recipe that takes no GPU."""
+    sentence = "This recipe runs on the CPU: no GPU memory to plan."
+    return Gate(name="memory", verdict="pass", state="fits", subject=subject, sentence=sentence)
+
+
 def memory_gate(subject: str, fit: Fit | Unknown, *, context: int | None = None) -> Gate:
     """`context`: the length that the recipe asks for; fewer tokens in the pool than that is tight.
 

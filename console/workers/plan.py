@@ -15,10 +15,10 @@ from console.gates.assess import assess, findings_of, may_validate
 from console.gates.gate import Gate
 from console.gates.gpus import GpuView, choose, views_of
 from console.gates.host import HostView
-from console.gates.inputs import Inputs
+from console.gates.inputs import Inputs, gpus_needed
 from console.gates.plan import combined, worst
 from console.gates.ports import PortAnswer, wanted_ports
-from console.gates.rules import layout_of, long_names
+from console.gates.rules import long_names
 from console.models.launch import Launch, launch
 from console.models.places import draft_place, served_name, target_place
 from console.remote.errors import AgentError
@@ -80,9 +80,10 @@ async def gather(box: Box, hardware: Hardware, recipe: Recipe, options: Options)
         draft_repository(box, places[1], options.draft),
     )
     args = long_names(recipe.args, engine) if known(engine) else dict(recipe.args)
-    layout, replicas = layout_of(args)
-    views = views_of(hardware)
-    gpus = choose(views, recipe.gpus, layout.gpus * replicas, options.own_pids) if known(views) else views
+    needed, views = gpus_needed(args), views_of(hardware)
+    gpus: tuple[GpuView, ...] | Unknown = ()
+    if needed:
+        gpus = choose(views, recipe.gpus, needed, options.own_pids) if known(views) else views
     ports, capability = await _machine(box, recipe, args, gpus)
     return Inputs(
         recipe=recipe,

@@ -112,8 +112,8 @@ def _resolved(server_args: Any) -> dict[str, Any]:
 
 
 def pretend(gpu: dict[str, Any]) -> None:
-    """Answers torch's questions about the hardware from NVML's facts; an interpreter without torch asks none."""
-    if importlib.util.find_spec("torch") is None:
+    """Answers torch's questions about the hardware from NVML's facts; no GPUs, or no torch: no questions."""
+    if gpu["count"] == 0 or importlib.util.find_spec("torch") is None:
         return
     torch: Any = importlib.import_module("torch")
     if gpu["capability"] is None:
