@@ -1,4 +1,4 @@
-"""What the console remembers about boxes: a cache of facts in `$XDG_STATE_HOME/gpudeck/hosts.json`, no configuration."""
+"""What the console remembers about boxes: a cache of facts in `$XDG_STATE_HOME/gpudeck/hosts.json`."""
 
 from __future__ import annotations
 
