@@ -1,0 +1,109 @@
+"""Measurements as rows, lines and JSON: stored runs, comparisons, and the run in progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from console.bench.compare import Comparison
+from console.bench.flags import FLAGS
+from console.bench.report import shown
+from console.bench.store import Run
+from console.values import known, to_json
+
+
+def matches(run: Run, words: Sequence[str]) -> bool:
+    """Every word occurs in what names the run."""
+    told = run.manifest
+    text = " ".join((run.id, told.recipe, told.host, told.preset, told.sweep, told.source, run.mark)).lower()
+    return all(word.lower() in text for word in words)
+
+
+def flags_of(run: Run) -> list[str]:
+    """The flags of a run in display order, each once."""
+    raised = {flag for point in run.points for flag in point.flags}
+    return [flag for flag in FLAGS if flag in raised]
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """A run in a list."""
+    told = run.manifest
+    body: dict[str, Any] = to_json(
+        {
+            "id": run.id,
+            "created": told.created,
+            "source": told.source,
+            "host": told.host,
+            "recipe": told.recipe,
+            "preset": told.preset,
+            "sweep": told.sweep,
+            "mark": run.mark,
+            "points": len(run.points),
+            "concurrency": sorted({point.concurrency for point in run.points}),
+            "best_tok_s": run.best_tok_s,
+            "flags": flags_of(run),
+        }
+    )
+    return body
+
+
+def list_rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:
+    """Mark, day and minute, recipe, host, preset, number of points, best rate, flags, id."""
+    return [
+        (
+            run.mark or "",
+            run.manifest.created[:16].replace("T", " "),
+            run.manifest.recipe,
+            run.manifest.host or run.manifest.source,
+            run.manifest.preset,
+            str(len(run.points)),
+            shown(run.best_tok_s),
+            " ".join(flags_of(run)),
+            run.id,
+        )
+        for run in runs
+    ]
+
+
+LIST_HEAD = ("", "measured", "recipe", "host", "preset", "points", "best tok/s", "flags", "id")
+
+
+def list_lines(runs: Sequence[Run]) -> list[str]:
+    return table(LIST_HEAD, list_rows(runs)) if runs else ["No runs yet: `gpudeck bench HOST` measures one."]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Columns as wide as they need to be."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
+    ]
+
+
+COMPARE_HEAD = ("C", "A tok/s", "B tok/s", "change", "verdict", "remark")
+
+
+def comparison_rows(seen: Comparison) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for row in seen.rows:
+        rate = row.changes[0]
+        change = f"{rate.rel:+.1%}" if known(rate.rel) and row.verdict != "no verdict" else "–"
+        at = " ".join(filter(None, (str(row.concurrency), row.variant)))
+        rows.append((at, shown(rate.a), shown(rate.b), change, row.verdict, row.why))
+    return rows
+
+
+def comparison_lines(seen: Comparison) -> list[str]:
+    """B against A as a table under what was done differently."""
+    lines = [f"A {seen.a}", f"B {seen.b}"]
+    lines += [f"  {name}: {_text(a)} → {_text(b)}" for name, (a, b) in seen.treatment.items()]
+    lines += [f"  not comparable: {reason}" for reason in seen.refusals]
+    return lines + (table(COMPARE_HEAD, comparison_rows(seen)) if seen.rows else [])
+
+
+def diff_lines(changed: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    return [f"  {name}: {_text(a)} → {_text(b)}" for name, (a, b) in changed.items()]
+
+
+def _text(value: Any) -> str:
+    return "–" if value is None else str(value)
