@@ -14,13 +14,20 @@ if TYPE_CHECKING:
     from console.state.model import HostState
 
 RING = 300  # five minutes at one sample a second
+DISK_RING = 60  # five minutes at one sample in five seconds
+BUSY_PCT = 50
+NAMELESS = "index:"  # the name of a GPU that does not tell its UUID
 
 _NOT_YET = Unknown("not sampled yet")
 
 
 @dataclass
 class Gpu:
-    """One GPU, keyed by UUID: who it is, its last reading, who holds it, and its recent utilisation."""
+    """One GPU, keyed by UUID: who it is, its last reading, who holds it, and its recent utilisation.
+
+    `spinning_since_t`: all kernels resident at idle watts, see `looks_spinning`; `busy_since_t`: more than half
+    utilised, when the PCIe generation means something; `pcie_replayed_t`: the last growth of the replay counter.
+    """
 
     identity: facts.GpuIdentity
     gauges: facts.GpuGauges | None = None
@@ -28,15 +35,23 @@ class Gpu:
     health: facts.GpuHealth | None = None
     energy_j: float | Unknown = _NOT_YET
     missing_since_t: float | None = None
+    spinning_since_t: float | None = None
+    busy_since_t: float | None = None
+    pcie_replayed_t: float | None = None
     util_ring: deque[int | Unknown] = field(default_factory=lambda: deque(maxlen=RING))
 
 
 @dataclass
 class Hardware:
-    """What the probes say. `gpus` is Unknown while they cannot be listed; a GPU that vanished stays, missing."""
+    """What the probes say. `gpus` is Unknown while they cannot be listed; a GPU that vanished stays, missing.
+
+    `nameless` leads from the `index:N` of a GPU that does not tell its UUID to the UUID that had this number before.
+    `disk_rings` holds (t, available bytes) by device id.
+    """
 
     gpus: dict[str, Gpu] | Unknown = _NOT_YET
     gpus_t: float | Unknown = _NOT_YET
+    nameless: dict[str, str] = field(default_factory=dict)
     gpus_expected: int | Unknown = Unknown("first visit to this box")
     driver_version: CleanText | Unknown = _NOT_YET
     cuda_version: CleanText | Unknown = _NOT_YET
@@ -44,10 +59,15 @@ class Hardware:
     xids: deque[facts.XidReported] = field(default_factory=lambda: deque(maxlen=RING))
     disks: tuple[facts.Disk, ...] | Unknown = _NOT_YET
     disks_t: float | Unknown = _NOT_YET
+    disk_rings: dict[str, deque[tuple[float, int]]] = field(default_factory=dict)
     identity: facts.MachineIdentified | None = None
     machine: facts.MachineSampled | None = None
     stuck: dict[str, float] = field(default_factory=dict)
     failed: dict[str, CleanText] = field(default_factory=dict)
+
+    def gpu(self, uuid: str) -> Gpu | None:
+        """The GPU that a fact is about."""
+        return self.gpus.get(self.nameless.get(uuid, uuid)) if known(self.gpus) else None
 
 
 def _expected(host: HostState, event: facts.GpusExpected, _t: float) -> None:
@@ -63,15 +83,29 @@ def _identified(host: HostState, event: facts.GpusIdentified, t: float) -> None:
         return
     before = hardware.gpus if known(hardware.gpus) else {}
     after: dict[str, Gpu] = {}
+    hardware.nameless = _nameless(before, event.gpus)
     for identity in event.gpus:
-        gpu = before.get(identity.uuid) or Gpu(identity)
-        gpu.identity, gpu.missing_since_t = identity, None
-        after[identity.uuid] = gpu
+        gpu = before.get(hardware.nameless.get(identity.uuid, identity.uuid)) or Gpu(identity)
+        if identity.uuid not in hardware.nameless:
+            gpu.identity = identity
+        gpu.missing_since_t = None
+        after[gpu.identity.uuid] = gpu
     for uuid, gpu in before.items():
-        if uuid not in after:
+        if uuid not in after and not uuid.startswith(NAMELESS):
             _miss(gpu, t)
             after[uuid] = gpu
     hardware.gpus = dict(sorted(after.items(), key=lambda item: item[1].identity.index))
+
+
+def _nameless(before: dict[str, Gpu], listed: tuple[facts.GpuIdentity, ...]) -> dict[str, str]:
+    """Which known GPU each one without a UUID is: the one of the same number that is not listed otherwise."""
+    named = {identity.uuid for identity in listed}
+    absent = {gpu.identity.index: uuid for uuid, gpu in before.items() if uuid not in named}
+    return {
+        identity.uuid: absent[identity.index]
+        for identity in listed
+        if identity.uuid.startswith(NAMELESS) and identity.index in absent
+    }
 
 
 def _miss(gpu: Gpu, t: float) -> None:
@@ -89,31 +123,49 @@ def _sampled(host: HostState, event: facts.GpusSampled, t: float) -> None:
     if not known(hardware.gpus):
         return  # gauges before the identity: the next second brings both
     for gauges in event.gpus:
-        if gpu := hardware.gpus.get(gauges.uuid):
+        if gpu := hardware.gpu(gauges.uuid):
             gpu.gauges = gauges
             gpu.util_ring.append(gauges.util_pct)
+            gpu.spinning_since_t = _since(gpu.spinning_since_t, looks_spinning(gpu.identity, gauges), t)
+            gpu.busy_since_t = _since(gpu.busy_since_t, known(gauges.util_pct) and gauges.util_pct > BUSY_PCT, t)
+
+
+def looks_spinning(identity: facts.GpuIdentity, gauges: facts.GpuGauges) -> bool:
+    """Kernels always resident, hardly any power, hardly any memory traffic: a collective that waits for ever.
+
+    Seen with NCCL on PCIe-only boxes: 100 % at 85 to 98 W. False when something of it is unknown.
+    """
+    util, power, limit, memory = gauges.util_pct, gauges.power_w, identity.power_limit_w, gauges.memory_util_pct
+    if not known(util) or not known(power) or not known(limit) or not known(memory):
+        return False
+    return util >= 98 and power < 0.3 * limit and memory < 3
+
+
+def _since(before: float | None, holds: bool, t: float) -> float | None:
+    if not holds:
+        return None
+    return t if before is None else before
 
 
 def _processes(host: HostState, event: facts.GpuProcessesSampled, _t: float) -> None:
-    if not known(host.hardware.gpus) or not known(event.gpus):
-        return
-    for listed in event.gpus:
-        if gpu := host.hardware.gpus.get(listed.uuid):
+    for listed in event.gpus if known(event.gpus) else ():
+        if gpu := host.hardware.gpu(listed.uuid):
             gpu.processes = listed.processes
 
 
-def _health(host: HostState, event: facts.GpuHealthSampled, _t: float) -> None:
-    if known(host.hardware.gpus) and known(event.gpus):
-        for health in event.gpus:
-            if gpu := host.hardware.gpus.get(health.uuid):
-                gpu.health = health
+def _health(host: HostState, event: facts.GpuHealthSampled, t: float) -> None:
+    for health in event.gpus if known(event.gpus) else ():
+        if gpu := host.hardware.gpu(health.uuid):
+            before = gpu.health.pcie_replays if gpu.health else Unknown("first reading")
+            if known(before) and known(health.pcie_replays) and health.pcie_replays > before:
+                gpu.pcie_replayed_t = t
+            gpu.health = health
 
 
 def _energy(host: HostState, event: facts.GpuEnergySampled, _t: float) -> None:
-    if known(host.hardware.gpus) and known(event.gpus):
-        for energy in event.gpus:
-            if gpu := host.hardware.gpus.get(energy.uuid):
-                gpu.energy_j = energy.energy_j
+    for energy in event.gpus if known(event.gpus) else ():
+        if gpu := host.hardware.gpu(energy.uuid):
+            gpu.energy_j = energy.energy_j
 
 
 def _topology(host: HostState, event: facts.GpuTopologySampled, _t: float) -> None:
@@ -126,6 +178,10 @@ def _xid(host: HostState, event: facts.XidReported, _t: float) -> None:
 
 def _disks(host: HostState, event: facts.DisksSampled, t: float) -> None:
     host.hardware.disks, host.hardware.disks_t = event.disks, t
+    for disk in event.disks if known(event.disks) else ():
+        if known(disk.available_bytes):
+            ring = host.hardware.disk_rings.setdefault(disk.device_id or disk.mount, deque(maxlen=DISK_RING))
+            ring.append((t, disk.available_bytes))
 
 
 def _machine(host: HostState, event: facts.MachineIdentified, _t: float) -> None:
