@@ -145,8 +145,8 @@ def served_model(server: Server) -> str:
     return next((flags[name][0] for name in ("served-model-name", "model-path") if flags.get(name)), "")
 
 
-def recipe_argv(recipe: Recipe) -> tuple[str, ...] | Unknown:
-    """The command line that a recipe asks for, without asking the box."""
+def recipe_launch(recipe: Recipe) -> Launch | Unknown:
+    """The launch that a recipe asks for, without asking the box: its GPUs are not chosen."""
     path, draft = target_place(recipe), draft_place(recipe)
     if not known(path):
         return path
@@ -156,18 +156,19 @@ def recipe_argv(recipe: Recipe) -> tuple[str, ...] | Unknown:
         served_name=served_name(recipe),
         port=recipe.port,
         args=recipe.args,
-        env={},
+        env=recipe.env,
         draft_path=draft if draft and known(draft) and recipe.args.get("speculative-algorithm") else "",
-    ).argv
+        secrets=tuple(recipe.secrets),
+    )
 
 
 def compare(box: Box, server: ServerState, recipe: Recipe, aliases: Mapping[str, str]) -> ServerCompared | None:
     """Tell where the running command line differs from the recipe's; None when either is not known."""
-    wanted = recipe_argv(recipe)
+    wanted = recipe_launch(recipe)
     if not known(wanted) or server.seen is None:
         return None
     ours = {name for name in recipe.secrets if not name.isupper()} | {"config"}
-    found = [one for one in differences(wanted, server.seen.argv, aliases) if one.flag not in ours]
+    found = [one for one in differences(wanted.argv, server.seen.argv, aliases) if one.flag not in ours]
     told = ServerCompared(
         host=box.name,
         server=server.id,

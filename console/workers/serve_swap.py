@@ -98,9 +98,10 @@ async def stopped(box: Box, host: HostState, server: ServerState, grace_s: float
     """Ask it to stop, and wait until it is gone and its memory is back. Raises TimeoutError besides `ask_stop`'s."""
     stopping = await ask_stop(box, host, server, grace_s)
     limit_s = (GRACE_S if grace_s is None else grace_s) + MARGIN_S
-    if not await _until(lambda: server.phase in ENDED and not server.present, limit_s):
+    now = host.serve.servers[server.id]
+    if not await _until(lambda: now.phase in ENDED and not now.present, limit_s):
         raise TimeoutError(f"{server.id} still runs after {limit_s:g} s")
-    await prove_memory(box, host, server, stopping)
+    await prove_memory(box, host, now, stopping)
     return stopping
 
 
@@ -144,7 +145,7 @@ async def swap(
     grace_s: float | None,
     ready_s: float,
 ) -> Swap:
-    """Stop the incumbent, start the new one; when that is not ready within `ready_s`, stop it and bring back the old."""
+    """Stop the incumbent and start the new one; not ready within `ready_s`, it goes and the old one comes back."""
     await stopped(box, host, server, grace_s)
     try:
         job = await jobs.start(box, spec)

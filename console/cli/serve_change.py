@@ -1,0 +1,107 @@
+"""`serve HOST stop|adopt|install|uninstall`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from console.cli import serving
+from console.cli.flags import Flags
+from console.cli.follow import asking, box_of
+from console.cli.output import say
+from console.cli.serving import Given
+from console.cli.stop import DONE, FAILED, GATE, TIMED_OUT, USAGE, StopError
+from console.config.records import Recipe
+from console.session.live import LiveSession
+from console.state.serve import ENDED, ServerState
+from console.values import known
+from console.views.serve import owner
+from console.workers import serve as worker
+from console.workers import serve_stop, serve_swap, serve_unit
+from console.workers.jobs import user_at_laptop
+
+ADOPTED_S = 10.0
+
+
+async def stop(flags: Flags, session: LiveSession, host: str, server: ServerState, given: Given) -> int:
+    """The parent, the grace, the rest; 1 when the memory did not come back."""
+    box, state = box_of(session, host), session.state.hosts[host]
+    if not server.present and server.phase in ENDED:
+        say(flags, f"{server.id} does not run.")
+        serving.report(flags, session, host, server)
+        return DONE
+    with asking(), serving.refusing():
+        how = serve_stop.how_to_stop(state, server)
+        if given.dry_run:
+            click.echo(f"Would stop {server.id} ({owner(server)}) through its {how}.")
+            return DONE
+        say(flags, f"Stopping {server.id} through its {how}: the parent first, then what is left.")
+        await serve_swap.stopped(box, state, server, given.grace_s)
+    ended = state.serve.servers[server.id]
+    serving.report(flags, session, host, ended)
+    return FAILED if ended.memory and ended.memory.returned is False else DONE
+
+
+async def adopt(flags: Flags, session: LiveSession, host: str, server: ServerState, given: Given) -> int:
+    """Take a server of somebody else into our care."""
+    seen = server.seen
+    if seen is None or not server.present:
+        raise StopError(FAILED, f"{server.id} does not run.")
+    if seen.owner != "foreign":
+        say(flags, f"{server.id} is {seen.owner} already.")
+        return DONE
+    if seen.container:
+        raise StopError(GATE, f"{server.id} runs in container {seen.container}: it is only looked at.")
+    if given.dry_run:
+        click.echo(f"Would adopt {server.id}.")
+        return DONE
+    if "adopt" not in given.accept:
+        who = seen.user if known(seen.user) else "somebody"
+        raise StopError(GATE, f"{who} started {server.id}; adopting lets this console stop it: --accept adopt.")
+    with asking():
+        box = box_of(session, host)
+        await box.agent.request("adopt", pid=seen.pid, start=seen.start, by=user_at_laptop())
+        await box.agent.request("probe", name="servers", now=True)
+    if not await session.wait(lambda _: server.seen is not None and server.seen.owner == "adopted", ADOPTED_S):
+        raise StopError(TIMED_OUT, f"{server.id} does not show as adopted.")
+    serving.report(flags, session, host, server)
+    return DONE
+
+
+async def install(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:
+    """The recipe as a unit that comes back after a reboot."""
+    whole = await serving.planned(session, host, recipe, given.accept)
+    unit = _unit(session, host, recipe, whole.plan.launch, given)
+    if given.dry_run:
+        code = serving.show_dry(flags, session, host, whole)
+        say(flags, next(iter(unit.files.values()))[0])
+        return code
+    serving.must_pass(whole, given.accept, stored=True)
+    with asking():
+        await serve_unit.install(box_of(session, host), unit)
+    say(flags, f"{unit.name} is enabled and started ({unit.scope}): {', '.join(unit.files)}.")
+    return DONE
+
+
+async def uninstall(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:
+    """Stop the unit and remove its files."""
+    unit = _unit(session, host, recipe, worker.recipe_launch(recipe), given)
+    if given.dry_run:
+        click.echo(f"Would stop {unit.name} and remove {', '.join(unit.files)}.")
+        return DONE
+    with asking():
+        removed = await serve_unit.uninstall(box_of(session, host), unit)
+    say(flags, f"Removed {', '.join(removed)}.")
+    return DONE
+
+
+def _unit(session: LiveSession, host: str, recipe: Recipe, start: Any, given: Given) -> serve_unit.UnitFiles:
+    if not known(start):
+        raise StopError(GATE, f"No command line: {start.reason}.")
+    grace_s = worker.GRACE_S if given.grace_s is None else given.grace_s
+    hello = box_of(session, host).agent.hello
+    try:
+        return serve_unit.unit_files(hello, recipe, start, serving.secrets_of(recipe), grace_s)
+    except ValueError as error:
+        raise StopError(USAGE, f"{error}.") from error

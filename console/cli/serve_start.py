@@ -1,0 +1,107 @@
+"""`serve HOST start`: gates, the job, READY by proof, one chat; or in place of the server that runs."""
+
+from __future__ import annotations
+
+import click
+
+from console.cli import serving
+from console.cli.flags import Flags
+from console.cli.follow import asking, box_of
+from console.cli.output import emit, say
+from console.cli.serving import Given
+from console.cli.stop import DONE, FAILED, GATE, StopError
+from console.config.records import Recipe
+from console.models.launch import Launch
+from console.session.live import LiveSession
+from console.state.serve import SERVE_JOB, ServerState
+from console.values import known
+from console.views.serve import main_server
+from console.workers import serve_swap
+from console.workers.jobs import user_at_laptop
+from console.workers.serve import Secrets, job_spec
+from console.workers.whole_plan import WholePlan
+
+
+async def start(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:
+    """Start the recipe's server, or follow it when it runs already."""
+    running = main_server(session.state.hosts[host])
+    swapped = running if given.swap and running is not None and running.present else None
+    if swapped is None and (same := _same(session, host, recipe)):
+        say(flags, f"The same server runs already (job {same}): following it.")
+        return await finish(flags, session, host, recipe, same, given)
+    own = frozenset(swapped.seen.processes) if swapped is not None and swapped.seen else frozenset[int]()
+    say(flags, f"Asking {host} for everything that {recipe.name} needs …")
+    whole = await serving.planned(session, host, recipe, given.accept, own)
+    if given.dry_run:
+        return serving.show_dry(flags, session, host, whole)
+    serving.must_pass(whole, given.accept, stored=True)
+    if swapped is not None:
+        return await _swap(flags, session, host, whole, swapped, given)
+    job, new = await serving.started(session, host, whole)
+    if not new:
+        say(flags, f"The same server runs already (job {job.id}): following it.")
+    return await finish(flags, session, host, recipe, job.id, given)
+
+
+def _same(session: LiveSession, host: str, recipe: Recipe) -> str:
+    """The running job of this recipe; another user's ends the command."""
+    jobs = session.state.hosts[host].jobs.jobs
+    for job in jobs if known(jobs) else ():
+        if job.kind == SERVE_JOB and job.state == "running" and job.meta.get("recipe") == recipe.name:
+            if job.by != user_at_laptop():
+                raise StopError(GATE, f"{recipe.name} is served since {job.started}, started by {job.by}.")
+            return job.id
+    return ""
+
+
+async def finish(flags: Flags, session: LiveSession, host: str, recipe: Recipe, job_id: str, given: Given) -> int:
+    """Follow a started server to READY and the smoke test, or leave it."""
+    if given.detach:
+        emit({"job": job_id})
+        return DONE
+    server = await serving.followed(flags, session, host, job_id)
+    key = serving.secrets_of(recipe).flags.get("api-key")
+    return await serving.smoked(flags, session, host, server, key)
+
+
+async def _swap(
+    flags: Flags, session: LiveSession, host: str, whole: WholePlan, server: ServerState, given: Given
+) -> int:
+    box, state, recipe = box_of(session, host), session.state.hosts[host], whole.plan.recipe
+    old = serving.recipe_of(flags, session, host, server)
+    assert isinstance(whole.plan.launch, Launch)
+    with asking(), serving.refusing():
+        incumbent = await serve_swap.capture(box, state, server, serving.secrets_of(old) if old else Secrets())
+        secrets = serving.secrets_of(recipe)
+        spec = job_spec(box, state.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates)
+        say(flags, f"Replacing {server.id}; it returns when {recipe.name} is not ready in time.")
+        told = await serve_swap.swap(
+            box, state, server, incumbent, spec, grace_s=given.grace_s, ready_s=given.ready_within
+        )
+    if told.verdict == "ready":
+        return await finish(flags, session, host, recipe, told.job.id, given)
+    back = f"{told.back.id} brings the old server back" if told.back else f"unit {incumbent.unit} is started again"
+    why = "ended" if told.verdict == "ended" else f"was not ready within {given.ready_within:g} s"
+    raise StopError(FAILED, f"{told.job.id} {why}; {back}.")
+
+
+async def restart(flags: Flags, session: LiveSession, host: str, server: ServerState, given: Given) -> int:
+    """Stop it and start the very same again."""
+    box, state = box_of(session, host), session.state.hosts[host]
+    recipe = serving.recipe_of(flags, session, host, server)
+    with asking(), serving.refusing():
+        if given.dry_run:
+            click.echo(f"Would restart {server.id} through its {serve_swap.how_to_stop(state, server)}.")
+            return DONE
+        secrets = serving.secrets_of(recipe) if recipe else Secrets()
+        incumbent = await serve_swap.capture(box, state, server, secrets)
+        await serve_swap.stopped(box, state, server, given.grace_s)
+        job = await serve_swap.bring_back(box, incumbent)
+    if job is None:
+        say(flags, f"Unit {incumbent.unit} is started again.")
+        return DONE
+    if given.detach:
+        emit({"job": job.id})
+        return DONE
+    back = await serving.followed(flags, session, host, job.id)
+    return await serving.smoked(flags, session, host, back, secrets.flags.get("api-key"))
