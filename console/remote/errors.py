@@ -87,7 +87,7 @@ class HostKeyUnknown(HostKeyError):
         self.pattern, self.public_key = pattern, public_key
         super().__init__(
             f"The host key of {host} port {port} is not known: {algorithm} {fingerprint}. "
-            "Compare the fingerprint with the box, then accept it there or with --expect-fingerprint."
+            "Compare it with the box's own; accept it in the console, or with --expect-fingerprint."
         )
 
 

@@ -70,5 +70,12 @@ for relative, text in bundle["modules"].items():
 for name, text in bundle["extra"].items():
     sources[name] = text
 sys.meta_path.insert(0, Importer(sources))
-sys.exit(__import__(root + ".main", fromlist=["main"]).main(bundle["config"]))
+try:
+    code = __import__(root + ".main", fromlist=["main"]).main(bundle["config"])
+except Exception:
+    import traceback  # unlike the interpreter's own report, it finds our source lines
+
+    traceback.print_exc()
+    code = 1
+sys.exit(code)
 """
