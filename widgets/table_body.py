@@ -108,7 +108,7 @@ class TableBody(Painted):
         rows = self._rows[line * self._blocks : (line + 1) * self._blocks]
         if not rows:
             note = self.empty if not self._rows and line == 0 else ""
-            return self.strip([Span(fit(self.glyphs.text(note), width), "dim")], width)
+            return self.strip([Span(fit(self.glyphs.text(note), width, ellipsis=self.glyphs.ellipsis), "dim")], width)
         strips = [self._row_strip(row, line * self._blocks + at, width) for at, row in enumerate(rows)]
         return strips[0] if self._blocks == 1 else Strip.join(self._between(strips, width))
 

@@ -74,11 +74,11 @@ async def live(
         ways = Ways(config, asker, flags.expect_fingerprint, resources)
         read_only = config.settings.read_only or (bool(hosts) and all(host.read_only for host in hosts))
         session = LiveSession(ways, read_only=read_only, demo=[host.name for host in hosts] == [DEMO])
+        for host in hosts:
+            session.add(host)
         if record is not None:
             check_new_file(record)
             session.record_to(record)
-        for host in hosts:
-            session.add(host)
         async with session:
             yield session
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 
 from console.app import ConsoleApp
 from console.config import Config
@@ -37,6 +39,10 @@ async def show(
     app = make_app(session, config, player)
     if asker:
         asker.attach(app)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # An ordered end: the app gives the terminal back, the session stops what is ours.
+        loop.add_signal_handler(number, app.exit, None, 128 + number)
     await app.run_async()
     if app.return_code:
         raise SystemExit(app.return_code)

@@ -56,12 +56,25 @@ class LiveSession:
         self.links[host.name] = LinkWorker(host, self.publish, self._ways)
         self.state.hosts[host.name] = HostState(host.name)
         self.header = new_header(__version__, tuple(self.links), datetime.fromisoformat(self.header.started))
+        self._begin_recording()
         if self._started:
             self._start(host.name)
 
     def record_to(self, path: Path) -> None:
-        """Record from now on. Raises FileExistsError, OSError."""
-        self._recorder = Recorder(path, self.header, self._recorder_failed)
+        """Record to a new file from now on, or, while there is no box yet, from the first one on."""
+        self._record_path = path
+        self._begin_recording()
+
+    def _begin_recording(self) -> None:
+        path = self._record_path
+        if path is None or not self.links or self._recorder is not None:
+            return
+        try:
+            self._recorder = Recorder(path, self.header, self._recorder_failed)
+        except OSError as error:
+            self._record_path = None
+            self._recorder_failed(f"{path.name} cannot be recorded to: {error.strerror}")
+            return
         self.bus.listen(self._recorder.record)
 
     def start(self) -> None:
