@@ -29,9 +29,9 @@ from console.workers.plan import Options, Plan, check
 ACCEPTABLE = ("tight", "remote-code", "adopt")
 
 
-@click.command("preflight", context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.command("preflight", context_settings={"ignore_unknown_options": True})
 @click.argument("host")
-@click.argument("recipe", required=False)
+@click.argument("words", nargs=-1, metavar="RECIPE", type=click.UNPROCESSED)
 @click.option("--model", metavar="ID", help="A repository id or a directory of the box, instead of a recipe.")
 @click.option("--draft", metavar="ID", help="The drafter of --model.")
 @click.option("--dir", "directory", metavar="D", help="Where the repositories of --model lie on the box.")
@@ -40,21 +40,25 @@ ACCEPTABLE = ("tight", "remote-code", "adopt")
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Requests at once that will be asked.")
 @click.option("--accept", default="", metavar="GATES", help="Gates to accept: tight, remote-code.")
 @click.option("--dry-run", is_flag=True, help="Show the command line and the environment of the start, too.")
-@click.pass_context
-def command(context: click.Context, /, host: str, recipe: str | None, **given: Any) -> int:
+@click.pass_obj
+def command(flags: Flags, /, host: str, words: tuple[str, ...], **given: Any) -> int:
     """All gates of a recipe. With --model, every further --flag VALUE is one of SGLang's (--tp 8)."""
-    flags: Flags = context.obj
     accept = tuple(name for name in given["accept"].split(",") if name)
     if unfit := [name for name in accept if name not in ACCEPTABLE]:
         raise StopError(USAGE, f"{unfit[0]} is no gate that can be accepted; there are {', '.join(ACCEPTABLE)}.")
-    if bool(recipe) == bool(given["model"]):
-        raise StopError(USAGE, "Name a recipe, or a model with --model, and not both.")
-    if recipe and context.args:
-        raise StopError(USAGE, f"{context.args[0]} is no option of preflight; SGLang's flags stand in the recipe.")
-    chosen = _adhoc(given, context.args) if given["model"] else named(flags, recipe or "")
+    chosen = _adhoc(given, words) if given["model"] else named(flags, _recipe_name(words))
     return run(
         _preflight(flags, host, chosen, Options(concurrency=given["concurrency"], accept=accept), given["dry_run"])
     )
+
+
+def _recipe_name(words: Sequence[str]) -> str:
+    options = [word for word in words if word.startswith("--")]
+    if options:
+        raise StopError(USAGE, f"{options[0]} is no option of preflight; SGLang's flags stand in the recipe.")
+    if len(words) != 1:
+        raise StopError(USAGE, "Name one recipe, or a model with --model.")
+    return words[0]
 
 
 def book(flags: Flags) -> RecipeBook:

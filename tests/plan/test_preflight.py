@@ -1,0 +1,184 @@
+"""`gpudeck preflight` from the command line to the box and back, on this machine with fake GPUs."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from console.session.replay import Replay
+from console.views.plan import preflight
+from tests.support.fakes import Fleet, uuid
+from tests.support.gpudeck import Gpudeck
+
+
+class Project:
+    """A recipe file beside the laptop, and the answers of preflight about it."""
+
+    def __init__(self, gpudeck: Gpudeck, model: Path, python: Path, port: int) -> None:
+        self.gpudeck, self.model, self.python, self.port = gpudeck, model, python, port
+
+    def recipe(self, args: str = "tp = 2", extra: str = "", python: str = "", model: str = "") -> None:
+        (self.gpudeck.laptop.directory / "gpudeck.toml").write_text(
+            f'[recipes.tiny]\nmodel = "{model or self.model}"\npython = "{python or self.python}"\n'
+            f"port = {self.port}\nargs = {{ {args} }}\n{extra}\n"
+        )
+
+    def check(self, *words: str) -> tuple[int, dict[str, Any]]:
+        done = self.gpudeck.run("preflight", "local", *(words or ("tiny",)), "--json")
+        assert done.stdout, done.stderr
+        return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture
+def project(gpudeck: Gpudeck, fleet: Fleet, model: Path, python: Path) -> Project:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return Project(gpudeck, model, python, free.getsockname()[1])
+
+
+def gate(answer: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(each for each in answer["gates"] if each["name"] == name)
+    return found
+
+
+def test_a_recipe_that_fits_passes_every_gate(project: Project) -> None:
+    project.recipe()
+    code, answer = project.check("tiny", "--dry-run")
+    assert code == 0, answer
+    assert answer["schema"] == "gpudeck.preflight/1"
+    assert {each["name"] for each in answer["gates"]} >= {
+        "access", "memory", "arguments", "drafter", "ports", "gpus", "host"
+    }  # fmt: skip
+    memory = gate(answer, "memory")["numbers"]
+    assert [row["uuid"] for row in memory["per_gpu"]] == [uuid(0), uuid(1)]
+    assert memory["sources"]["weights"] == "file headers"
+    assert 0 < memory["min_fraction"] < memory["fraction"] < 1
+    assert memory["tokens"] > 1_000_000
+    assert gate(answer, "arguments")["numbers"]["validation"] == "accepted"
+    assert answer["argv"][:3] == [str(project.python), "-m", "sglang.launch_server"]
+    assert answer["argv"][answer["argv"].index("--model-path") + 1] == str(project.model)
+    assert answer["env"]["HF_HUB_OFFLINE"] == "1"
+    assert answer["env"]["CUDA_VISIBLE_DEVICES"] == f"{uuid(0)},{uuid(1)}"
+
+
+def test_text_shows_the_verdict_the_ways_out_and_the_bars(project: Project) -> None:
+    project.recipe("tp = 2, cuda-graph-max-bs = 8")
+    done = project.gpudeck.run("preflight", "local", "tiny")
+    assert done.returncode == 4
+    assert done.stdout.startswith("tiny: BLOCK")
+    assert "→ write --cuda-graph-max-bs-decode" in done.stdout
+    assert "GPU 1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ("tp = 2, frobnicate = 1", "--frobnicate is no flag of SGLang 0.5.23"),
+        ('tp = 2, page-size = "many"', "needs a whole number"),
+        ("tp = 3", "8 attention heads do not divide by 3"),
+        ('tp = 2, speculative-algorithm = "DDTREE"', "no algorithm DDTREE"),
+    ],
+)
+def test_bad_arguments_are_4_with_their_sentence(project: Project, args: str, words: str) -> None:
+    project.recipe(args)
+    code, answer = project.check()
+    assert code == 4
+    assert gate(answer, "arguments")["verdict"] == "block"
+    assert words in gate(answer, "arguments")["sentence"]
+
+
+def test_an_interpreter_without_sglang(project: Project) -> None:
+    project.recipe(python="/usr/bin/python3")
+    code, answer = project.check()
+    assert code == 4
+    assert "no package sglang" in gate(answer, "arguments")["sentence"]
+
+
+def test_an_interpreter_that_is_not_there(project: Project) -> None:
+    project.recipe(python="/nonexistent/bin/python")
+    code, answer = project.check()
+    assert code == 4
+    assert gate(answer, "arguments")["verdict"] == "unknown"
+    assert "/nonexistent/bin/python" in gate(answer, "arguments")["sentence"]
+    assert gate(answer, "ports")["verdict"] == "pass"
+
+
+def test_a_directory_without_a_configuration(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    project.recipe(model=str(tmp_path / "empty"))
+    code, answer = project.check()
+    assert code != 0
+    assert gate(answer, "memory")["verdict"] == "unknown"
+    assert "config.json" in gate(answer, "memory")["sentence"]
+
+
+def test_a_circle_of_recipes_is_a_usage_error(project: Project) -> None:
+    project.recipe(extra='extends = "loop"\n[recipes.loop]\nextends = "tiny"')
+    done = project.gpudeck.run("preflight", "local", "tiny", "--json")
+    assert done.returncode == 2
+    assert "circle" in done.stdout
+
+
+def test_a_taken_port_and_a_crowded_gpu(project: Project, fleet: Fleet) -> None:
+    fleet.set(1, used=40 << 30)
+    project.recipe(extra="gpus = [0, 1]")
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", project.port))
+        listener.listen()
+        code, answer = project.check()
+    assert code == 4
+    assert gate(answer, "ports")["state"] == "taken"
+    assert gate(answer, "gpus")["state"] == "unbalanced"
+    assert gate(answer, "memory")["numbers"]["per_gpu"][1]["foreign_bytes"] == 40 << 30
+
+
+def test_free_gpus_are_taken_when_the_recipe_names_none(project: Project, fleet: Fleet) -> None:
+    fleet.set(0, used=40 << 30)
+    project.recipe()
+    code, answer = project.check()
+    assert code == 0
+    assert [row["uuid"] for row in gate(answer, "memory")["numbers"]["per_gpu"]] == [uuid(1), uuid(2)]
+
+
+def test_tight_blocks_unless_it_is_accepted(project: Project) -> None:
+    project.recipe("tp = 2, context-length = 400_000_000")
+    code, answer = project.check()
+    assert (code, gate(answer, "memory")["state"]) == (4, "tight")
+    code, answer = project.check("tiny", "--accept", "tight")
+    assert code == 0
+    assert project.gpudeck.run("preflight", "local", "tiny", "--accept", "disk").returncode == 2
+
+
+def test_a_model_without_a_recipe(project: Project) -> None:
+    words = ("--model", str(project.model), "--python", str(project.python), "--port", str(project.port))
+    code, answer = project.check(*words, "--tp", "4", "--trust-remote-code")
+    assert code == 0, answer
+    assert len(gate(answer, "memory")["numbers"]["per_gpu"]) == 4
+    code, answer = project.check(*words, "--tp", "4", "--nonsense=1")
+    assert code == 4
+    assert project.gpudeck.run("preflight", "local").returncode == 2
+    assert project.gpudeck.run("preflight", "local", "tiny", "--tp", "4").returncode == 2
+
+
+def test_secrets_are_masked_in_a_dry_run(project: Project) -> None:
+    project.recipe(extra='secrets = { api-key = "env:CANARY", HF_TOKEN = "env:CANARY" }')
+    done = project.gpudeck.run("preflight", "local", "tiny", "--dry-run", "--json", CANARY="sk-canary-7781")
+    assert "sk-canary-7781" not in done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["env"]["HF_TOKEN"] == "***"
+    assert any("***" in word for word in answer["argv"])
+
+
+def test_the_record_of_a_plan_replays_to_the_same_gates(project: Project, tmp_path: Path) -> None:
+    project.recipe()
+    file = tmp_path / "plan.jsonl"
+    done = project.gpudeck.run("preflight", "local", "tiny", "--json", "--record", str(file))
+    live = json.loads(done.stdout)
+    replay = Replay(file)
+    replay.advance()
+    again = preflight(replay.state.hosts["local"].plan.recipes["tiny"])
+    assert [each["sentence"] for each in again["gates"]] == [each["sentence"] for each in live["gates"]]
