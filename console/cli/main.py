@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "models": ("models", "Models stored on the box: size, proof, who has them open."),
     "download": ("download", "Download a repository and prove every byte."),
     "verify": ("verify", "Prove what is on the box against its manifest."),
+    "deploy": ("deploy", "From a recipe to a server that is proved ready; resumable."),
     "serve": ("serve", "Servers: start, stop, restart, status, logs, adopt, install."),
     "preflight": ("preflight", "All gates of a recipe, all blockers in one list."),
     "exec": ("exec", "Run a Python program file on the box; arguments travel as data."),

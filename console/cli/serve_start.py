@@ -24,14 +24,12 @@ from console.workers.whole_plan import WholePlan
 
 async def start(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:
     """Start the recipe's server, or follow it when it runs already."""
-    running = main_server(session.state.hosts[host])
-    swapped = running if given.swap and running is not None and running.present else None
+    swapped = _swapped(session, host, given)
     if swapped is None and (same := _same(session, host, recipe)):
         say(flags, f"The same server runs already (job {same}): following it.")
         return await finish(flags, session, host, recipe, same, given)
-    own = frozenset(swapped.seen.processes) if swapped is not None and swapped.seen else frozenset[int]()
     say(flags, f"Asking {host} for everything that {recipe.name} needs …")
-    whole = await serving.planned(session, host, recipe, given.accept, own)
+    whole = await serving.planned(session, host, recipe, given.accept, replaced(session, host, given))
     if given.dry_run:
         return serving.show_dry(flags, session, host, whole)
     serving.must_pass(whole, given.accept, stored=True)
@@ -41,6 +39,18 @@ async def start(flags: Flags, session: LiveSession, host: str, recipe: Recipe, g
     if not new:
         say(flags, f"The same server runs already (job {job.id}): following it.")
     return await finish(flags, session, host, recipe, job.id, given)
+
+
+def _swapped(session: LiveSession, host: str, given: Given) -> ServerState | None:
+    """The running server that the new one replaces."""
+    running = main_server(session.state.hosts[host])
+    return running if given.swap and running is not None and running.present else None
+
+
+def replaced(session: LiveSession, host: str, given: Given) -> frozenset[int]:
+    """Processes of the server that is replaced: what they hold is free by then."""
+    server = _swapped(session, host, given)
+    return frozenset(server.seen.processes) if server is not None and server.seen else frozenset()
 
 
 def _same(session: LiveSession, host: str, recipe: Recipe) -> str:

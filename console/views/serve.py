@@ -34,7 +34,15 @@ def servers(host: HostState) -> list[ServerState] | Unknown:
         return serve.listed
     running = [serve.servers[name] for name in serve.listed]
     ended = [one for one in serve.servers.values() if not one.present]
-    return running + sorted(ended, key=lambda one: one.ended_t, reverse=True)
+    return running + sorted(ended, key=lambda one: _born_s(host, one), reverse=True)
+
+
+def _born_s(host: HostState, server: ServerState) -> float:
+    """When it was started, by the box's clock."""
+    job = job_of(host, server)
+    if job is not None:
+        return job.created_s
+    return server.seen.started_s if server.seen and known(server.seen.started_s) else 0.0
 
 
 def looked_at(host: HostState) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,7 +85,7 @@ async def gather(box: Box, hardware: Hardware, recipe: Recipe, options: Options)
     gpus: tuple[GpuView, ...] | Unknown = ()
     if needed:
         gpus = choose(views, recipe.gpus, needed, options.own_pids) if known(views) else views
-    ports, capability = await _machine(box, recipe, args, gpus)
+    ports, capability = await _machine(box, recipe, args, gpus, options.own_pids)
     return Inputs(
         recipe=recipe,
         engine=engine,
@@ -99,7 +100,11 @@ async def gather(box: Box, hardware: Hardware, recipe: Recipe, options: Options)
 
 
 async def _machine(
-    box: Box, recipe: Recipe, args: dict[str, Any], gpus: tuple[GpuView, ...] | Unknown
+    box: Box,
+    recipe: Recipe,
+    args: dict[str, Any],
+    gpus: tuple[GpuView, ...] | Unknown,
+    own_pids: frozenset[int],
 ) -> tuple[tuple[PortAnswer, ...] | Unknown, tuple[tuple[int, int], ...] | Unknown]:
     """Ports and compute capabilities, from the recipe's interpreter, or from the box's when that one is broken."""
     request = {
@@ -115,7 +120,7 @@ async def _machine(
     ports = tuple(
         PortAnswer(
             port=row["port"],
-            free=row["free"],
+            free=row["free"] or _held_by(row["holder"], own_pids),
             error=clean(str(row["error"])),
             holder=clean(row["holder"]) if row["holder"] else Unknown("not seen"),
         )
@@ -124,6 +129,12 @@ async def _machine(
     found = answer.get("capability")
     capability = tuple((int(major), int(minor)) for major, minor in found) if found else None
     return ports, capability or Unknown("the recipe's interpreter has no NVML module")
+
+
+def _held_by(holder: str | None, pids: frozenset[int]) -> bool:
+    """Whether `pid 4711 (python)` is a process of the server that this launch replaces."""
+    found = re.match(r"pid (\d+)\b", holder or "")
+    return found is not None and int(found.group(1)) in pids
 
 
 async def _first_answer(box: Box, pythons: Sequence[str], request: dict[str, Any]) -> dict[str, Any]:

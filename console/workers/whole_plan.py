@@ -34,6 +34,12 @@ class WholePlan(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(said for looked in self.looks if (said := _missing(looked, is_dummy(self.plan.recipe))))
 
 
+def missing_looks(whole: WholePlan) -> tuple[hub.Looked, ...]:
+    """The repositories that have to be fetched before a start."""
+    dummy = is_dummy(whole.plan.recipe)
+    return tuple(looked for looked in whole.looks if _missing(looked, dummy) and not looked.want.is_local)
+
+
 def is_dummy(recipe: Recipe) -> bool:
     return recipe.args.get("load-format") == "dummy"
 
