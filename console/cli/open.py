@@ -13,6 +13,7 @@ from console.cli.flags import Flags
 from console.cli.stop import USAGE, StopError
 from console.config import Config, HostConfig
 from console.config.paths import make_private_dir, recordings_dir
+from console.journal import make_room
 
 
 @click.command("open")
@@ -47,4 +48,6 @@ def recording_file(flags: Flags, boxes: list[HostConfig], config: Config) -> Pat
         return flags.record
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
     name = "+".join(box.name for box in boxes).replace("/", "_")[:80] or "console"
-    return make_private_dir(recordings_dir()) / f"{stamp}-{name}.jsonl"
+    directory = make_private_dir(recordings_dir())
+    make_room(directory)
+    return directory / f"{stamp}-{name}.jsonl"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -27,6 +28,7 @@ class Recorder:
         self._failed = failed
         self._flushed_t = 0.0
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # says that the file is in use to whoever makes room
         self._file: IO[bytes] | None = os.fdopen(descriptor, "wb")
         self._file.write(msgspec.json.encode(header) + b"\n")
         self._file.flush()

@@ -98,7 +98,7 @@ def test_the_terminal_is_given_back(pane: Terminal, gpudeck: Gpudeck, number: si
     pane.wait("✓ up")
     os.kill(pane.pid_of("-m console"), number)
     screen = pane.wait(f"[ended {128 + number}]")
-    assert " echo " in screen
+    assert " echo" in screen
     pane.keys("typed")
     assert "GPUs" not in pane.wait("typed")
 
