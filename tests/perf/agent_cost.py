@@ -1,0 +1,108 @@
+"""What the agent costs on the fake NVML library: CPU, memory, bytes a second. Prints one table line.
+
+    python -m tests.perf.agent_cost [seconds] [python]
+
+Eight busy GPUs, each with a process that has a real, long command line; the first ten seconds (start, compiling the
+binding) count for the peak only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from console.remote.bundle import STAGE0, bundle, frame
+from tests.support.agent import binding
+from tests.support.fakes import MIB, Fleet
+
+SETTLE_S = 10.0
+COMMAND = (
+    ["-m", "sglang.launch_server", "--model-path", "/root/models/Kimi-K2.6", "--tp", "8", "--ep", "4"]
+    + ["--served-model-name", "moonshotai/Kimi-K2.6", "--trust-remote-code", "--mem-fraction-static", "0.9"]
+    + ["--speculative-algorithm", "DFLASH", "--max-running-requests", "256"]
+)
+
+
+def _status(pid: int, key: str) -> int:
+    text = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in text.splitlines() if line.startswith(key)).split()[1]) * 1024
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def measure(seconds: float, python: str, holder: int) -> dict[str, float]:
+    """cpu_pct of one core, rss and peak in bytes, bytes_s of frames. `holder` is the process on the GPUs."""
+    with tempfile.TemporaryDirectory() as folder:
+        fleet = Fleet(
+            Path(folder), 8, used=90000 * MIB, util=97, memory_util=60, reasons=4, proc=f"{holder} {90000 * MIB}"
+        )
+        env = {key: value for key, value in fleet.env().items() if key != "FAKE_NVML_LOG"}
+        agent = await asyncio.create_subprocess_exec(
+            python, "-I", "-S", "-u", "-c", STAGE0, env={**os.environ, **env}, limit=1 << 20,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert agent.stdin is not None
+        assert agent.stdout is not None
+        agent.stdin.write(frame(bundle("console.agent", {"nonce": "n", "idle_s": 600})))
+        request = {"id": 1, "op": "nvml", "a": {"module": "pynvml", "source": binding()}}
+        agent.stdin.write(json.dumps(request).encode() + b"\n")
+        counter = Counter()
+        reading = asyncio.create_task(counter.read(agent.stdout))
+        drifting = asyncio.create_task(_drift(fleet))
+        await asyncio.sleep(SETTLE_S)
+        cpu_s, before = _cpu_s(agent.pid), counter.received
+        await asyncio.sleep(seconds)
+        result = {
+            "cpu_pct": 100 * (_cpu_s(agent.pid) - cpu_s) / seconds,
+            "bytes_s": (counter.received - before) / seconds,
+            "rss_bytes": float(_status(agent.pid, "VmRSS")),
+            "peak_bytes": float(_status(agent.pid, "VmHWM")),
+        }
+        drifting.cancel()
+        agent.stdin.close()
+        await agent.wait()
+        await reading
+    return result
+
+
+class Counter:
+    received = 0
+
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        while data := await stream.read(65536):
+            self.received += len(data)
+
+
+async def _drift(fleet: Fleet) -> None:
+    """Power and temperature change each second, as real ones do."""
+    for second in itertools.count():
+        for index, gpu in enumerate(fleet.gpus):
+            gpu.update(power=600000 + 997 * (second * 7 + index) % 90000, temperature=60 + second % 9)
+        fleet.write()
+        await asyncio.sleep(1)
+
+
+def main() -> None:
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
+    python = sys.argv[2] if len(sys.argv) > 2 else sys.executable
+    wait = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    with subprocess.Popen([*wait, *COMMAND], stdin=subprocess.PIPE) as holder:
+        cost = asyncio.run(measure(seconds, python, holder.pid))
+        holder.communicate()
+    sys.stdout.write(
+        f"| agent, 8 fake GPUs | {cost['cpu_pct']:.2f} % of a core (1) | {cost['rss_bytes'] / 1e6:.1f} MB (24) | "
+        f"{cost['peak_bytes'] / 1e6:.1f} MB peak (35) | {cost['bytes_s'] / 1000:.2f} kB/s (4) |\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
