@@ -21,7 +21,7 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 class Jobs:
     """Sends JobsSampled when something changed, and now and then."""
 
-    period_s = 2.0
+    period_s = 1.0
 
     def __init__(self, agent: Any) -> None:
         self._outlet = agent.outlet
