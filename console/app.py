@@ -19,6 +19,7 @@ from console.screens.frame import frame_of
 from console.screens.handlers import HANDLERS
 from console.screens.host_keys import HostKeys
 from console.screens.hosts import HostsScreen
+from console.screens.hub import HubScreen
 from console.screens.overview import HostScreen, OverviewScreen
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
@@ -31,7 +32,12 @@ _HERE = Path(__file__).parent
 # Beside this file in a wheel, one level up in the source tree.
 _STYLES = next(path for path in (_HERE / "console.tcss", _HERE.parent / "console.tcss") if path.exists())
 
-SCREENS: dict[str, type[DeckScreen]] = {"hosts": HostsScreen, "overview": OverviewScreen, "host": HostScreen}
+SCREENS: dict[str, type[DeckScreen]] = {
+    "hosts": HostsScreen,
+    "overview": OverviewScreen,
+    "host": HostScreen,
+    "hub": HubScreen,
+}
 
 
 class ConsoleApp(Deck):

@@ -70,6 +70,14 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck status {host}",
         guard=_needs_host,
     ),
+    Intent(
+        "screen_hub",
+        ("3",),
+        "Hugging Face",
+        "Token, repositories, downloads, proofs",
+        command="gpudeck models {host}",
+        guard=_needs_host,
+    ),
     Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
     Intent(
         "check_again", ("r",), "Check again", "Reconnect now, or read everything again", where="live", footer=True,

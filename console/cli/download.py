@@ -18,7 +18,8 @@ from console.gates.gate import Gate
 from console.gates.plan import combined
 from console.session.live import LiveSession
 from console.values import known
-from console.views.hub import VERIFY_SCHEMA, index_sentence, verify_lines, verify_value
+from console.views.hub import index_sentence
+from console.views.hub_transfers import VERIFY_SCHEMA, verify_lines, verify_value
 from console.workers import hub
 from console.workers.hub_gates import disk_gates
 from console.workers.hub_jobs import Transfer, spec_of

@@ -20,7 +20,7 @@ from console.gates.gate import Gate
 from console.gates.plan import exit_code
 from console.models.places import last_name
 from console.session.live import LiveSession
-from console.views.hub import download_sentence, fell_short_sentence
+from console.views.hub_transfers import download_sentence, fell_short_sentence
 from console.workers.hub import HubError, Want
 from console.workers.hub_facts import progress_fact
 

@@ -13,7 +13,7 @@ from console.cli.stop import DONE, GATE, USAGE, StopError
 from console.events.hub import StoredModel
 from console.session.live import LiveSession
 from console.values import clean, format_gb
-from console.views.hub import model_lines, model_value
+from console.views.hub_models import model_lines, model_value
 from console.workers import hub
 
 SCHEMA = "gpudeck.models/1"

@@ -14,7 +14,7 @@ from console.cli.hub import changing, hub_answers, target_options, want_of
 from console.cli.output import emit
 from console.cli.stop import DONE, MISMATCH
 from console.session.live import LiveSession
-from console.views.hub import VERIFY_SCHEMA, verify_lines, verify_value
+from console.views.hub_transfers import VERIFY_SCHEMA, verify_lines, verify_value
 from console.workers import hub
 from console.workers.hub_jobs import Transfer
 

@@ -10,6 +10,7 @@ from textual.widget import Widget
 from console.screens.base import DeckScreen
 from console.screens.disks import DiskPane
 from console.screens.gpus import GpuPane
+from console.screens.hub import HubPane
 from console.screens.machine import MachinePane
 
 
@@ -17,7 +18,7 @@ class OverviewScreen(DeckScreen):
     """GPUs and disks; the panes of the deployment join them."""
 
     def body(self) -> Iterable[Widget]:
-        yield Horizontal(GpuPane(), Vertical(DiskPane(), id="side"), id="overview")
+        yield Horizontal(GpuPane(), Vertical(DiskPane(), HubPane(), id="side"), id="overview")
 
 
 class HostScreen(DeckScreen):

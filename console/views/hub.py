@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 from console.events import hub as facts
 from console.state import HostState
 from console.state.hub import Repo
-from console.values import Unknown, format_bytes, format_duration, format_gb, format_rate, known
+from console.values import Unknown, format_bytes, format_gb, known
+from console.views.hub_transfers import fell_short_sentence
 
-VERIFY_SCHEMA = "gpudeck.verify/1"
 _NOT_ASKED = Unknown("not asked yet")
 
-TOKEN_WORDS: dict[facts.TokenState, tuple[str, str]] = {
-    "absent": ("off", "none"),
-    "empty": ("warn", "empty"),
-    "malformed": ("fail", "malformed"),
-    "unproved": ("warn", "unproved"),
-    "rejected": ("fail", "rejected"),
-    "valid": ("ok", "valid"),
-    "unreachable": ("warn", "unreachable"),
+TOKEN_KINDS: dict[facts.TokenState, str] = {
+    "absent": "off",
+    "empty": "warn",
+    "malformed": "fail",
+    "unproved": "warn",
+    "rejected": "fail",
+    "valid": "ok",
+    "unreachable": "warn",
 }
 _SHAPES = {
     "line_break": "it holds a line break",
@@ -136,12 +136,19 @@ def index_sentence(manifest: facts.ManifestRead) -> str:
 
 def hub_lines(host: HostState) -> list[str]:
     """Token and repositories as plain lines."""
-    token = host.hub.token
-    if host.hub.library_missing:
-        head = f"Hub   {host.hub.library_missing} has no huggingface_hub"
-    else:
-        head = f"Hub   {token_sentence(token, host.hub.token_state)}" if token else "Hub   not asked yet"
-    return [head, *(f"  {row.id}  {row.word}  {row.size}  proof {row.proof}" for row in repo_rows(host))]
+    rows = (f"  {row.id}  {row.word}  {row.size}  proof {row.proof}" for row in repo_rows(host))
+    return [f"Hub   {token_line(host)[1]}", *rows]
+
+
+def token_line(host: HostState) -> tuple[str, str]:
+    """How the box stands with the Hub: a kind of state and a sentence."""
+    hub = host.hub
+    if hub.library_missing:
+        return "warn", f"{hub.library_missing} has no huggingface_hub: access and sizes are this laptop's answers."
+    if hub.token is None:
+        return "off", "The token was not asked for yet."
+    state = hub.token_state or hub.token.state
+    return TOKEN_KINDS[state], token_sentence(hub.token, state)
 
 
 class RepoRow(NamedTuple):
@@ -196,84 +203,4 @@ def access_word(access: facts.AccessChecked | None) -> tuple[str, str]:
 def _proof_kind(proof: str) -> str:
     return {"sha256": "ok", "names_sizes": "ok", "mismatch": "fail", "stale": "warn", "partial": "warn"}.get(
         proof, "off"
-    )
-
-
-def download_sentence(told: facts.DownloadProgressed) -> str:
-    """One line of a transfer: how much, how fast, how long."""
-    if told.phase == "manifest":
-        return f"{told.repo}: asking for the files"
-    if told.phase == "waiting":
-        return f"{told.repo}: {told.state.replace('_', ' ')}, again in {format_duration(told.wait_s)}"
-    verb = {"downloading": "downloaded", "verifying": "hashed"}.get(told.phase, told.phase)
-    amount = f"{format_gb(told.present_bytes)} of {format_gb(told.total_bytes)}"
-    files = f", {told.files_ok}/{told.files} files" if known(told.files_ok) else ""
-    flying = f", {len(told.in_flight)} in flight" if told.in_flight else ""
-    rate = f", {format_rate(told.rate_bytes_s)}" if known(told.rate_bytes_s) else ""
-    left = f", {format_duration(told.eta_s)} left" if known(told.eta_s) and told.eta_s > 0 else ""
-    return f"{told.repo}: {verb} {amount}{files}{flying}{rate}{left}"
-
-
-def drain_sentence(told: facts.DownloadProgressed) -> str:
-    """What a pause waits for, and what a cancel throws away: the library keeps whole files only."""
-    lost = sum(item.bytes for item in told.in_flight)
-    rest = sum(item.size_bytes - item.bytes for item in told.in_flight)
-    wait = rest / told.rate_bytes_s if known(told.rate_bytes_s) and told.rate_bytes_s > 0 else Unknown("nothing moves")
-    return (
-        f"{len(told.in_flight)} files in flight: a pause finishes them in {format_duration(wait)}, "
-        f"a stop throws away {format_gb(lost)}."
-    )
-
-
-def fell_short_sentence(told: facts.DownloadFellShort) -> str:
-    """Why a download ended without its files."""
-    reason = told.state.replace("_", " ")
-    return f"{told.repo}: {reason}" + (f" ({told.text})" if told.text else "") + "."
-
-
-def verify_value(told: facts.RepoVerified) -> dict[str, Any]:
-    """`gpudeck.verify/1` without schema and ts."""
-    bad = [{name: getattr(item, name) for name in item.__struct_fields__} for item in told.bad]
-    head = {name: getattr(told, name) for name in ("repo", "commit", "path", "result", "files", "ok")}
-    return {**head, "bad": bad}
-
-
-def verify_lines(told: facts.RepoVerified) -> list[str]:
-    """The result, then each file that is not right."""
-    how = f"at {told.commit[:7]}: {told.result}, {told.ok} of {told.files} files proved by hash"
-    local = f"{told.result}, {told.ok} of {told.files} shards have the length that they announce"
-    lines = [f"{told.repo} {how}" if told.commit else f"{told.repo}: {local}"]
-    return [*lines, *(_bad_line(item) for item in told.bad)]
-
-
-def _bad_line(item: facts.BadFile) -> str:
-    sizes = ""
-    if known(item.expected_bytes) and known(item.actual_bytes) and item.expected_bytes != item.actual_bytes:
-        sizes = f"  {item.actual_bytes} bytes instead of {item.expected_bytes}"
-    return f"  {item.kind.replace('_', ' ')}  {item.path}{sizes}"
-
-
-def model_value(model: facts.StoredModel) -> dict[str, Any]:
-    """A stored model as data."""
-    return {name: getattr(model, name) for name in model.__struct_fields__ if name != "bad"}
-
-
-def model_lines(models: tuple[facts.StoredModel, ...]) -> list[str]:
-    """Stored models by device, the largest first."""
-    if not models:
-        return ["No model is stored in the directories that the console knows."]
-    lines = []
-    for device in sorted({model.device for model in models}):
-        mine = sorted((model for model in models if model.device == device), key=lambda model: -model.size_bytes)
-        lines.append(f"device {device}  {format_bytes(sum(model.size_bytes for model in mine))}")
-        lines += [_model_line(model) for model in mine]
-    return lines
-
-
-def _model_line(model: facts.StoredModel) -> str:
-    open_by = ", ".join(f"{one.command} {one.pid}" for one in model.open_by)
-    name = f"  {model.repo}" if known(model.repo) else ""
-    leftovers = f"  leftovers {format_gb(model.orphan_bytes)}" if model.orphans else ""
-    return f"  {format_gb(model.size_bytes):>9}  {model.proof:<11}  {model.path}{name}{leftovers}" + (
-        f"  open by {open_by}" if open_by else ""
     )

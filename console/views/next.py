@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from console.events.link import HostKeyAsked, HostKeyChanged
+from console.gates.access import access_gate
 from console.state import HostState
 from console.values import format_duration, format_gb, known
+from console.views.hub import access_word
+from console.views.hub_transfers import fell_short_sentence
 from console.views.status import gpu_state
 
 
@@ -22,7 +25,9 @@ def next_step(host: HostState | None, now: float) -> Next:
     """The most blocking fact of a box."""
     if host is None:
         return Next("busy", "choose a host", "enter")
-    return _link(host, now) or _gpus(host) or _disks(host) or _probes(host) or Next("ok", "nothing blocks")
+    return (
+        _link(host, now) or _gpus(host) or _hub(host) or _disks(host) or _probes(host) or Next("ok", "nothing blocks")
+    )
 
 
 def _link(host: HostState, now: float) -> Next | None:
@@ -55,6 +60,17 @@ def _gpus(host: HostState) -> Next | None:
     expected = host.hardware.gpus_expected
     if known(expected) and len(gpus) < expected:
         return Next("fail", f"{len(gpus)} of {expected} GPUs: {expected - len(gpus)} missing since an earlier visit")
+    return None
+
+
+def _hub(host: HostState) -> Next | None:
+    for repo in host.hub.repos.values():
+        if repo.fell_short is not None:
+            return Next("fail", f"download of {fell_short_sentence(repo.fell_short)}", "3")
+        if repo.verified is not None and repo.verified.result != "ok":
+            return Next("fail", f"{repo.id}: {len(repo.verified.bad)} files are not what they must be", "3")
+        if repo.access is not None and access_word(repo.access)[0] != "ok":
+            return Next(access_word(repo.access)[0], access_gate(repo.access).sentence, "3")
     return None
 
 

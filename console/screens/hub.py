@@ -1,0 +1,90 @@
+"""The Hugging Face pane, and the screen with every repository, transfer and stored model in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, cast
+
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from console.screens.base import DeckScreen
+from console.screens.frame import Frame
+from console.screens.pane import DeckPane
+from console.views.hub import RepoRow, repo_rows, token_line
+from console.views.hub_models import detail_lines
+from console.views.hub_transfers import TransferRow, transfer_rows
+from widgets.cells import Cell, Line, Row, State, StateKind
+from widgets.layout import Column
+from widgets.line_table import LineTable
+from widgets.lines import Lines
+from widgets.transfer_list import Transfer, TransferList
+
+COLUMNS = (
+    Column("repository", 14, flex=2),
+    Column("access", 14, flex=1),
+    Column("size", 9, align="right", priority=1),
+    Column("proof", 13),
+    Column("where", 8, flex=3, priority=2),
+)
+
+
+class HubPane(DeckPane):
+    """Token, repositories with access and proof, transfers."""
+
+    slices: ClassVar = ("hub",)
+
+    def __init__(self) -> None:
+        self._token = Lines(wrap=True, id="hub-token")
+        self._repos = LineTable(COLUMNS, empty="no repository yet", id="hub-repos")
+        self._transfers = TransferList(id="hub-transfers")
+        super().__init__("Hugging Face", self._token, self._repos, self._transfers, focusable=True, id="hub")
+
+    def show(self, frame: Frame) -> None:
+        host = frame.host
+        if host is None:
+            return
+        kind, sentence = token_line(host)
+        self._token.set_lines([Line((State(cast(StateKind, kind), ""), Cell(f" {sentence}")))])
+        self._repos.set_rows([_row(row) for row in repo_rows(host)])
+        transfers = transfer_rows(host)
+        self._transfers.display = bool(transfers)
+        self._transfers.set_transfers([_transfer(row) for row in transfers])
+
+
+def _row(row: RepoRow) -> Row:
+    return Row(
+        (
+            Cell(row.id, "strong"),
+            State(cast(StateKind, row.kind), row.word),
+            Cell(row.size),
+            State(cast(StateKind, row.proof_kind), row.proof),
+            Cell(row.detail, "dim"),
+        ),
+        key=row.id,
+    )
+
+
+def _transfer(row: TransferRow) -> Transfer:
+    return Transfer(row.name, cast(StateKind, row.kind), row.word, row.ratio, row.amount, row.rate, row.left)
+
+
+class HubDetailPane(DeckPane):
+    """What stands in the way of each repository, what a pause finishes, what is wrong, what is stored."""
+
+    slices: ClassVar = ("hub",)
+
+    def __init__(self) -> None:
+        self._lines = Lines(wrap=True, id="hub-lines")
+        super().__init__("Repositories", self._lines, focusable=True, id="hub-detail")
+
+    def show(self, frame: Frame) -> None:
+        if frame.host is not None:
+            self._lines.set_lines([Line((Cell(text, ink),)) for text, ink in detail_lines(frame.host)])
+
+
+class HubScreen(DeckScreen):
+    """Screen 3."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Vertical(HubPane(), HubDetailPane(), id="hub-body")

@@ -1,0 +1,109 @@
+"""Downloads and verifications as rows, sentences and data."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from console.events import hub as facts
+from console.state import HostState
+from console.values import Unknown, format_duration, format_gb, format_rate, known
+
+VERIFY_SCHEMA = "gpudeck.verify/1"
+
+
+_PHASE_WORDS = {"downloading": "fetching"}
+
+
+class TransferRow(NamedTuple):
+    """A repository or a file on its way; `ratio` None is unknown."""
+
+    name: str
+    kind: str
+    word: str
+    ratio: float | None
+    amount: str
+    rate: str
+    left: str
+
+
+def transfer_rows(host: HostState) -> list[TransferRow]:
+    """Each running transfer, then its files in flight."""
+    rows = []
+    for repo in host.hub.repos.values():
+        told = repo.download
+        if told is None:
+            continue
+        kind = "warn" if told.phase in ("waiting", "paused") else "busy"
+        known_sizes = known(told.present_bytes) and known(told.total_bytes) and told.total_bytes > 0
+        ratio = told.present_bytes / told.total_bytes if known_sizes else None
+        amount = _amount(told.present_bytes, told.total_bytes)
+        rate = format_rate(told.rate_bytes_s) if known(told.rate_bytes_s) else ""
+        left = format_duration(told.eta_s) if known(told.eta_s) else ""
+        rows.append(TransferRow(repo.id, kind, _PHASE_WORDS.get(told.phase, told.phase), ratio, amount, rate, left))
+        for item in told.in_flight:
+            part = item.bytes / item.size_bytes if item.size_bytes else None
+            amount = _amount(item.bytes, item.size_bytes)
+            rows.append(TransferRow(f"  {item.path}", "busy", "in flight", part, amount, "", ""))
+    return rows
+
+
+def _amount(present: int | Unknown, total: int | Unknown) -> str:
+    """Both in the unit of the total: `381.3/595.1 GB`."""
+    number, unit = format_gb(total).rsplit(" ", 1) if known(total) else ("?", "")
+    if not known(present) or not known(total):
+        return f"{format_gb(present)} of {number}{unit}"
+    return f"{present / total * float(number) if total else 0.0:.1f}/{number} {unit}"
+
+
+def download_sentence(told: facts.DownloadProgressed) -> str:
+    """One line of a transfer: how much, how fast, how long."""
+    if told.phase == "manifest":
+        return f"{told.repo}: asking for the files"
+    if told.phase == "waiting":
+        return f"{told.repo}: {told.state.replace('_', ' ')}, again in {format_duration(told.wait_s)}"
+    verb = {"downloading": "downloaded", "verifying": "hashed"}.get(told.phase, told.phase)
+    amount = f"{format_gb(told.present_bytes)} of {format_gb(told.total_bytes)}"
+    files = f", {told.files_ok}/{told.files} files" if known(told.files_ok) else ""
+    flying = f", {len(told.in_flight)} in flight" if told.in_flight else ""
+    rate = f", {format_rate(told.rate_bytes_s)}" if known(told.rate_bytes_s) else ""
+    left = f", {format_duration(told.eta_s)} left" if known(told.eta_s) and told.eta_s > 0 else ""
+    return f"{told.repo}: {verb} {amount}{files}{flying}{rate}{left}"
+
+
+def drain_sentence(told: facts.DownloadProgressed) -> str:
+    """What a pause waits for, and what a cancel throws away: the library keeps whole files only."""
+    lost = sum(item.bytes for item in told.in_flight)
+    rest = sum(item.size_bytes - item.bytes for item in told.in_flight)
+    wait = rest / told.rate_bytes_s if known(told.rate_bytes_s) and told.rate_bytes_s > 0 else Unknown("nothing moves")
+    return (
+        f"{len(told.in_flight)} files in flight: a pause finishes them in {format_duration(wait)}, "
+        f"a stop throws away {format_gb(lost)}."
+    )
+
+
+def fell_short_sentence(told: facts.DownloadFellShort) -> str:
+    """Why a download ended without its files."""
+    reason = told.state.replace("_", " ")
+    return f"{told.repo}: {reason}" + (f" ({told.text})" if told.text else "") + "."
+
+
+def verify_value(told: facts.RepoVerified) -> dict[str, Any]:
+    """`gpudeck.verify/1` without schema and ts."""
+    bad = [{name: getattr(item, name) for name in item.__struct_fields__} for item in told.bad]
+    head = {name: getattr(told, name) for name in ("repo", "commit", "path", "result", "files", "ok")}
+    return {**head, "bad": bad}
+
+
+def verify_lines(told: facts.RepoVerified) -> list[str]:
+    """The result, then each file that is not right."""
+    how = f"at {told.commit[:7]}: {told.result}, {told.ok} of {told.files} files proved by hash"
+    local = f"{told.result}, {told.ok} of {told.files} shards have the length that they announce"
+    lines = [f"{told.repo} {how}" if told.commit else f"{told.repo}: {local}"]
+    return [*lines, *(_bad_line(item) for item in told.bad)]
+
+
+def _bad_line(item: facts.BadFile) -> str:
+    sizes = ""
+    if known(item.expected_bytes) and known(item.actual_bytes) and item.expected_bytes != item.actual_bytes:
+        sizes = f"  {item.actual_bytes} bytes instead of {item.expected_bytes}"
+    return f"  {item.kind.replace('_', ' ')}  {item.path}{sizes}"
