@@ -6,22 +6,12 @@ from typing import Any
 
 import msgspec
 
+from console.bench import serverinfo
 from console.bench.flags import PointFacts
 from console.bench.import_values import ImportedRun, count, flagged, flat, inverse, number, numbered, ratio, scaled
 from console.bench.points import NOT_TOLD, Percentiles, Point
 from console.bench.stats import NO_SAMPLES, Number
 from console.values import Unknown, known
-
-SERVER_KEYS = {
-    "tp_size": "tp",
-    "pp_size": "pp",
-    "ep_size": "ep",
-    "dp_size": "dp",
-    "speculative_algorithm": "speculative",
-    "speculative_num_draft_tokens": "draft_tokens",
-    "version": "version",
-    "page_size": "page_size",
-}
 
 
 def read_sglang(rows: list[dict[str, Any]]) -> ImportedRun:
@@ -30,7 +20,7 @@ def read_sglang(rows: list[dict[str, Any]]) -> ImportedRun:
     if any(row.get("accept_length") is not None for row in rows):
         remarks.append("accept_length is the server's since its start, not this run's: left out")
     info = rows[-1].get("server_info") or {}
-    treatment = {ours: info[theirs] for theirs, ours in SERVER_KEYS.items() if info.get(theirs) is not None}
+    treatment = serverinfo.treatment(info)
     return ImportedRun(
         "sglang", numbered([_sglang_point(row) for row in rows]), _setup(rows), treatment, tuple(remarks)
     )
@@ -68,7 +58,7 @@ def _sglang_point(row: dict[str, Any]) -> Point:
 def _facts(row: dict[str, Any], point: Point, gaps: Percentiles, mean_gap: Number) -> PointFacts:
     info = row.get("server_info") or {}
     cap = (info.get("internal_states") or [{}])[0].get("effective_max_running_requests_per_dp")
-    drafter = bool(info.get("speculative_algorithm"))
+    drafter = serverinfo.has_drafter(info)
     return PointFacts(
         concurrency=point.concurrency,
         sent=point.requests,

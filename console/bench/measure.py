@@ -16,7 +16,7 @@ from console.bench.flags import ClientHealth, PointFacts, flags
 from console.bench.points import Category, Context, Percentiles, Point
 from console.bench.stats import Number
 from console.bench.timeline import Latencies, Request, Speculation, failure, latencies, pooled
-from console.values import Unknown, known
+from console.values import Unknown, clean, known
 
 MAX_POWER_GAP_S = 3.0
 CROSS_CHECK_S = 5.0
@@ -39,15 +39,15 @@ def _request(data: Mapping[str, Any], ignore_eos: bool) -> Request:
         ended=data["ended"] * SECOND,
         usage=_or(data["usage"], "the server sent no usage"),
         requested=data["requested"],
-        finish=data["finish"],
+        finish=clean(data["finish"]),
         http=data["http"],
-        error=data["error"],
+        error=clean(data["error"]),
         ignore_eos=ignore_eos,
         cut=data["cut"],
         prompt_tokens=_or(data["prompt"], "the server sent no usage"),
         cached_tokens=_or(data["cached"], "the server reports no cached tokens"),
         speculation=Speculation(spec[0], spec[1], spec[2], tuple(spec[3])) if spec else NO_COUNTERS,
-        category=data["category"],
+        category=clean(data["category"]),
     )
 
 

@@ -17,6 +17,7 @@ FLUSH_S = 5.0
 WARMUP_MAX_S = 90.0
 WARMUP_LIKELY_S = 25.0
 CALIBRATE_S = 5.0
+BIN_S = 5.0
 SERVER_START_S = 600.0
 LONG_OUTPUT_BELOW = 64
 MAX_CONCURRENCY = 4096
@@ -154,13 +155,13 @@ def worker_config(preset: Preset, data: Dataset, target: Target, nonce_seed: str
         "dataset": data.for_worker(),
         "nonce_seed": nonce_seed,
         "points": points,
-        "bin_s": 5.0,
+        "bin_s": min(BIN_S, preset.window_s / 4),
         "warmup_max_s": WARMUP_MAX_S,
         "window_s": preset.window_s,
         "window_max_s": preset.window_max_s,
         "flush_s": 60.0,
         "drain_s": 30.0,
-        "calibrate_s": CALIBRATE_S,
+        "calibrate_s": min(CALIBRATE_S, preset.window_s / 4),
         "offered_per_s": 10000,
         "gpus": list(target.gpus),
         "max_s": 2 * estimate(preset).longest_s + 600,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from console.events import host, hub, jobs, link, plan, serve
+from console.events import bench, host, hub, jobs, link, plan, serve
 from console.events.base import Event, HostEvent, Stamped
 
 ALL_EVENTS: tuple[type[Event], ...] = (
+    *bench.EVENTS,
     *link.EVENTS,
     *host.EVENTS,
     *hub.EVENTS,

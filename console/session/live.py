@@ -11,6 +11,7 @@ from typing import Self
 
 from console import __version__
 from console.bus import Bus
+from console.config.paths import runs_dir
 from console.config.records import HostConfig
 from console.events import Event, Stamped
 from console.events.link import RecorderFailed
@@ -19,6 +20,7 @@ from console.session.ways import Choice, Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
+from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
 from console.workers.hub_watch import HubWatch
 from console.workers.link import LinkWorker
@@ -88,6 +90,7 @@ class LiveSession:
         link = self.links[name]
         self.supervisor.start(f"link {name}", link.run())
         self.supervisor.start(f"hub {name}", HubWatch(self.state.hosts[name], self.looks_first).run(lambda: link.box))
+        self.supervisor.start(f"bench {name}", BenchWatch(self.state.hosts[name], runs_dir()).run(lambda: link.box))
         self.supervisor.start(f"servers {name}", ServeWatch(self.state.hosts[name]).run(lambda: link.box))
 
     def again(self, host: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from console.state.bench import Bench
 from console.state.host import Hardware
 from console.state.hub import Hub
 from console.state.jobs import Jobs
@@ -24,6 +25,7 @@ class HostState:
     hardware: Hardware = field(default_factory=Hardware)
     hub: Hub = field(default_factory=Hub)
     jobs: Jobs = field(default_factory=Jobs)
+    bench: Bench = field(default_factory=Bench)
     plan: Plans = field(default_factory=Plans)
     serve: Serve = field(default_factory=Serve)
     revisions: Counter[str] = field(default_factory=Counter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.events import Event, HostEvent, Stamped
-from console.state import host, hub, jobs, link, plan, serve, session
+from console.state import bench, host, hub, jobs, link, plan, serve, session
 from console.state.model import HostState, State
 from console.state.reducer import HostReducer, HostReducers
 
@@ -13,6 +13,7 @@ _SLICES: tuple[tuple[str, HostReducers], ...] = (
     ("hardware", host.REDUCERS),
     ("hub", hub.REDUCERS),
     ("jobs", jobs.REDUCERS),
+    ("bench", bench.REDUCERS),
     ("plan", plan.REDUCERS),
     ("serve", serve.REDUCERS),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from console.bench.compare import Comparison
 from console.bench.flags import FLAGS
+from console.bench.points import Point
 from console.bench.report import shown
 from console.bench.store import Run
 from console.values import known, to_json
@@ -107,3 +108,42 @@ def diff_lines(changed: Mapping[str, tuple[Any, Any]]) -> list[str]:
 
 def _text(value: Any) -> str:
     return "–" if value is None else str(value)
+
+
+POINT_HEAD = ("C", "tok/s", "±", "/GPU", "/user", "TTFT p50", "p95", "TPOT p50", "accept", "flags")
+
+
+def point_row(point: Point) -> tuple[str, ...]:
+    """One point of a run: rates in tok/s, latencies in ms."""
+    ci = point.output_tok_s_ci
+    return (
+        " ".join(filter(None, (str(point.concurrency), point.variant, f"r{point.repeat}" if point.repeat else ""))),
+        shown(point.output_tok_s),
+        shown((ci[1] - ci[0]) / 2) if known(ci) else "–",
+        shown(point.tok_s_gpu),
+        shown(point.user_tok_s),
+        shown(point.ttft_ms.p50, 0),
+        shown(point.ttft_ms.p95, 0),
+        shown(point.tpot_ms.p50, 2),
+        shown(point.accept_length, 2),
+        " ".join(("aborted",) * point.aborted + point.flags),
+    )
+
+
+def run_lines(run: Run) -> list[str]:
+    """A run for a terminal: its table, then why a point may not count."""
+    lines = [f"{run.id}  {run.manifest.recipe}", *table(POINT_HEAD, [point_row(point) for point in run.points])]
+    causes = {f"  {flag}: {cause}" for p in run.points for flag, cause in zip(p.flags, p.causes, strict=False)}
+    return lines + sorted(causes)
+
+
+def progress_lines(row: Mapping[str, Any]) -> list[str]:
+    """The worker's progress as narration; nothing for what is no news."""
+    if row.get("k") == "state":
+        return [f"{row['point'] or 'worker'}: {row['state']}"]
+    if row.get("k") == "tick" and row.get("state") in ("warmup", "window"):
+        waiting = f", {row['queued']} wait" if row["queued"] else ""
+        return [f"{row['point']}: {row['tok_s']:.0f} tok/s, {row['active']} active{waiting}, {row['failed']} failed"]
+    if row.get("k") == "calibration":
+        return [f"client: {row['events_per_s']:.0f} events/s against its own mock at {row['cpu']:.0%} of a core"]
+    return [f"{row['name']}: {row['error'] or 'measured'}"] if row.get("k") == "point" else []

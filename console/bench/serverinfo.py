@@ -1,0 +1,55 @@
+"""What `/server_info` means for a comparison: the treatment, the drafter, the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Info = Mapping[str, Any]
+
+TREATMENT = {
+    "tp_size": "tp",
+    "pp_size": "pp",
+    "ep_size": "ep",
+    "dp_size": "dp",
+    "quantization": "quantization",
+    "kv_cache_dtype": "kv_dtype",
+    "attention_backend": "attention",
+    "speculative_algorithm": "speculative",
+    "speculative_num_draft_tokens": "draft_tokens",
+    "speculative_eagle_topk": "topk",
+    "page_size": "page_size",
+    "version": "version",
+}
+TREE_MARK = "TREE"
+RECURRENT = ("linear_attention", "mamba", "recurrent")
+
+
+def treatment(info: Info) -> dict[str, Any]:
+    """The keys that make the legend; graphs and overlap are said positively."""
+    found = {ours: info[theirs] for theirs, ours in TREATMENT.items() if info.get(theirs) is not None}
+    for theirs, ours in (("disable_cuda_graph", "graphs"), ("disable_overlap_schedule", "overlap")):
+        if isinstance(info.get(theirs), bool):
+            found[ours] = not info[theirs]
+    return found
+
+
+def has_drafter(info: Info) -> bool:
+    return bool(info.get("speculative_algorithm"))
+
+
+def verifies_trees(info: Info) -> bool:
+    """Drafts branch: a tree algorithm, or a chain algorithm with more than one candidate a step."""
+    topk = info.get("speculative_eagle_topk")
+    return TREE_MARK in str(info.get("speculative_algorithm") or "") or (isinstance(topk, int) and topk > 1)
+
+
+def is_recurrent(config: Info) -> bool:
+    """Some layers of the model keep a running state: a rejected branch of a tree cannot be taken back exactly."""
+    text = config.get("text_config") if isinstance(config.get("text_config"), Mapping) else config
+    kinds = " ".join(map(str, (text or {}).get("layer_types") or []))
+    return any(mark in kinds for mark in RECURRENT) or "mamba_d_state" in (text or {})
+
+
+def weights_kind(info: Info) -> str:
+    return "dummy" if info.get("load_format") == "dummy" else "real"

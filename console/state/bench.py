@@ -1,0 +1,103 @@
+"""The slice of a box's measurements: the runs of this session, the newest last."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from console.events import bench as facts
+from console.state.reducer import HostReducer, HostReducers
+from console.values import CleanText
+
+if TYPE_CHECKING:
+    from console.state.model import HostState
+
+TICKS = 1800
+RUNS_KEPT = 16
+
+
+@dataclass
+class BenchRun:
+    """One run by its job. `points` are as stored; `ticks` the last half hour; `ended` None while it runs."""
+
+    began: facts.RunBegan
+    step: facts.BenchStepReached | None = None
+    step_t: float = 0.0
+    calibrated: facts.BenchCalibrated | None = None
+    ticks: deque[facts.BenchTicked] = field(default_factory=lambda: deque(maxlen=TICKS))
+    tick_t: float | None = None
+    points: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[tuple[CleanText, CleanText]] = field(default_factory=list)
+    steps: list[facts.BenchStepReached] = field(default_factory=list)
+    ended: facts.BenchEnded | None = None
+
+
+@dataclass
+class Bench:
+    """Runs by job."""
+
+    runs: dict[CleanText, BenchRun] = field(default_factory=dict)
+
+    @property
+    def latest(self) -> BenchRun | None:
+        """The run in progress, else the last one."""
+        running = [run for run in self.runs.values() if run.ended is None]
+        return next(reversed(running or list(self.runs.values())), None)
+
+
+def _began(host: HostState, event: facts.RunBegan, _t: float) -> None:
+    runs = host.bench.runs
+    runs.pop(event.job, None)
+    runs[event.job] = BenchRun(event)
+    for job in list(runs)[:-RUNS_KEPT]:
+        del runs[job]
+
+
+def _step(run: BenchRun, event: facts.BenchStepReached, t: float) -> None:
+    run.step, run.step_t = event, t
+    run.steps.append(event)
+
+
+def _calibrated(run: BenchRun, event: facts.BenchCalibrated, _t: float) -> None:
+    run.calibrated = event
+
+
+def _ticked(run: BenchRun, event: facts.BenchTicked, t: float) -> None:
+    run.ticks.append(event)
+    run.tick_t = t
+
+
+def _measured(run: BenchRun, event: facts.PointMeasured, _t: float) -> None:
+    run.points.append(event.point)
+
+
+def _failed(run: BenchRun, event: facts.PointFailed, _t: float) -> None:
+    run.failed.append((event.name, event.sentence))
+
+
+def _ended(run: BenchRun, event: facts.BenchEnded, _t: float) -> None:
+    run.ended = event
+
+
+def _of_run(reducer: Callable[[BenchRun, Any, float], None]) -> HostReducer:
+    """A fact of a run whose beginning is not in the recording changes nothing."""
+
+    def reduce(host: HostState, event: Any, t: float) -> None:
+        run = host.bench.runs.get(event.job)
+        if run is not None:
+            reducer(run, event, t)
+
+    return reduce
+
+
+REDUCERS: HostReducers = {
+    facts.RunBegan: _began,
+    facts.BenchStepReached: _of_run(_step),
+    facts.BenchCalibrated: _of_run(_calibrated),
+    facts.BenchTicked: _of_run(_ticked),
+    facts.PointMeasured: _of_run(_measured),
+    facts.PointFailed: _of_run(_failed),
+    facts.BenchEnded: _of_run(_ended),
+}
