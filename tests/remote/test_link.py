@@ -135,6 +135,7 @@ async def test_few_connections_start_at_a_time(laptop: Laptop, server: Sshd) -> 
     await asyncio.gather(*(connection.close() for connection in connections))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short_keepalive")
 async def test_a_frozen_server_is_noticed(laptop: Laptop, server: Sshd) -> None:
     server.start()
@@ -201,6 +202,7 @@ async def test_a_cut_connection_gives_an_unknown_outcome(laptop: Laptop, plain_s
         await until(connection.is_closed)
 
 
+@pytest.mark.slow
 async def test_a_two_second_blip_loses_nothing(laptop: Laptop, plain_server: Sshd) -> None:
     count = "import time\nfor i in range(300):\n print(i, flush=True)\n time.sleep(0.01)\n"
     async with proxy(plain_server.port) as between, opened(laptop, through(laptop, plain_server, between)) as both:
@@ -221,6 +223,7 @@ async def test_a_two_second_blip_loses_nothing(laptop: Laptop, plain_server: Ssh
         assert stream.result["exit_code"] == 0
 
 
+@pytest.mark.slow
 async def test_a_half_open_link_ends_the_agent_on_the_box(laptop: Laptop, plain_server: Sshd) -> None:
     async with proxy(plain_server.port) as between:
         connection = await laptop.connect(through(laptop, plain_server, between))

@@ -168,6 +168,7 @@ async def test_a_password_is_asked_again_when_it_is_wrong(laptop: Laptop, server
         assert "s3cret" not in server.log.read_text()
 
 
+@pytest.mark.slow
 async def test_keyboard_interactive_asks_the_servers_own_question(laptop: Laptop, server: Sshd) -> None:
     need_users()
     with user("bash", password="s3cret") as someone:
