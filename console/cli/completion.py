@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from console.cli.main import COMPLETE
 from console.cli.stop import USAGE, StopError
 
 
@@ -17,4 +18,4 @@ def command(shell: str) -> None:
         raise StopError(USAGE, f"No completion for {shell}.")
     from console.cli.tree import tree
 
-    click.echo(kind(tree(), {}, "gpudeck", "_GPUDECK_COMPLETE").source())
+    click.echo(kind(tree(), {}, "gpudeck", COMPLETE).source())

@@ -42,6 +42,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+COMPLETE = "_GPUDECK_COMPLETE"  # set by the completion scripts of the shells
+
+
 def main() -> NoReturn:
     """Run the command line of this process."""
     sys.exit(run(sys.argv[1:]))
@@ -57,6 +60,10 @@ def run(arguments: Sequence[str]) -> int:
     from console.cli import flags as global_flags
     from console.cli import stop
 
+    if COMPLETE in os.environ:
+        from console.cli.tree import tree
+
+        tree().main(prog_name="gpudeck", complete_var=COMPLETE)
     taken, rest = global_flags.split(arguments)
     flags = global_flags.Flags(json_output="--json" in taken)
     try:

@@ -68,7 +68,8 @@ def command(
     if flags.json_output:
         emit({"schema": "gpudeck.replay/1", "ts": replay.header.at(replay.state.t)} | _object(replay))
     elif as_text or not svg:
-        click.echo("\n".join(replay_lines(replay.state, replay.warnings, replay.header.at(replay.state.t))))
+        lines = replay_lines(replay.state, replay.warnings, replay.header.at(replay.state.t))
+        click.echo("\n".join([*["DEMO"] * replay.demo, *lines]))
     return None
 
 

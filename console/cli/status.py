@@ -77,5 +77,5 @@ def _print(session: LiveSession, name: str, flags: Flags, *, stream: bool) -> No
         head = {"schema": SCHEMA, "ts": session.header.at(state.t), "demo": session.demo}
         emit(head | status(host, state.t), stream=stream)
     else:
-        click.echo("\n".join([*status_lines(host, state.t)]))
+        click.echo("\n".join([*["DEMO"] * session.demo, *status_lines(host, state.t)]))
     sys.stdout.flush()

@@ -156,3 +156,10 @@ def test_a_headless_replay_loads_neither_screen_nor_link() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_nothing_that_shows_or_works_knows_of_the_demo() -> None:
+    rooms = ("console/views", "console/workers", "console/state", "console/events", "console/agent", "widgets")
+    for room in rooms:
+        for path in (ROOT / room).rglob("*.py"):
+            assert "demo" not in path.read_text().lower(), path

@@ -1,0 +1,80 @@
+"""Words and flags in any order, help, completion, version."""
+
+from __future__ import annotations
+
+import pytest
+
+from console.cli.main import COMMANDS
+from tests.support.gpudeck import Gpudeck
+
+
+def test_version(gpudeck: Gpudeck) -> None:
+    for spelling in ("--version", "-V"):
+        done = gpudeck.run(spelling)
+        assert (done.returncode, done.stdout.split()[0]) == (0, "gpudeck")
+
+
+def test_help_names_every_command_and_begins_with_examples(gpudeck: Gpudeck) -> None:
+    text = gpudeck.run("--help").stdout
+    assert text.index("Examples") < text.index("Commands")
+    for command in COMMANDS:
+        assert f"\n  {command} " in text
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_has_help(gpudeck: Gpudeck, command: str) -> None:
+    done = gpudeck.run(command, "--help")
+    assert done.returncode == 0, done.stderr
+    assert f"gpudeck {command}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("status", "local", "--json"),
+        ("--json", "status", "local"),
+        ("status", "--json", "local"),
+        ("status", "local", "--timeout", "30", "--json"),
+        ("--timeout=30", "--json", "status", "local", "--no-record"),
+    ],
+)
+def test_flags_may_stand_anywhere(gpudeck: Gpudeck, arguments: tuple[str, ...]) -> None:
+    done = gpudeck.run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith('{"schema":"gpudeck.status/1"')
+
+
+def test_output_has_no_colour_and_no_narration_when_piped(gpudeck: Gpudeck) -> None:
+    done = gpudeck.run("status", "local")
+    assert "\x1b" not in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(gpudeck: Gpudeck, shell: str) -> None:
+    assert "_GPUDECK_COMPLETE" in gpudeck.run("completion", shell).stdout
+
+
+def test_completion_knows_the_commands(gpudeck: Gpudeck) -> None:
+    env = {"_GPUDECK_COMPLETE": "bash_complete", "COMP_WORDS": "gpudeck sta", "COMP_CWORD": "1"}
+    assert gpudeck.run(**env).stdout.split() == ["plain,status"]
+
+
+def test_a_host_that_is_named_like_a_command(gpudeck: Gpudeck) -> None:
+    done = gpudeck.run("--host", "status")
+    assert done.returncode == 2
+    assert "terminal" in done.stderr
+
+
+def test_the_demo_runs_headless_to_its_end(gpudeck: Gpudeck) -> None:
+    done = gpudeck.run("demo")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("DEMO")
+    last = done.stdout.strip().splitlines()[-1]
+    assert '"schema":"gpudeck.demo/1"' in last
+    assert '"ok":true' in last
+
+
+def test_the_demo_box_is_a_box_like_any_other(gpudeck: Gpudeck) -> None:
+    status = gpudeck.json("status", "demo")
+    assert (status["host"], status["demo"], len(status["gpus"])) == ("demo", True, 8)
