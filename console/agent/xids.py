@@ -105,7 +105,15 @@ class Xids:
         self._last[key] = (source, at)
         self._outlet.sample(
             "XidReported",
-            {"uuid": uuid, "pci_bus_id": bus, "xid": xid, "at": round(at, 3), "source": source, "detail": detail[:300]},
+            {
+                "uuid": uuid,
+                "pci_bus_id": bus,
+                "xid": xid,
+                "at": round(at, 3),
+                "age_s": round(max(0.0, time.time() - at), 3),
+                "source": source,
+                "detail": detail[:300],
+            },
         )
 
 

@@ -173,7 +173,10 @@ class GpuTopologySampled(HostEvent, frozen=True, gc=False, kw_only=True):
 
 
 class XidReported(HostEvent, frozen=True, gc=False, kw_only=True):
-    """The driver reported an error of a GPU. `at` is the box's wall clock (Unix seconds) of its occurrence."""
+    """The driver reported an error of a GPU. `at` is the box's wall clock (Unix seconds) of its occurrence.
+
+    `age_s`: how long before this report it happened; the kernel log tells old ones.
+    """
 
     uuid: CleanText | Unknown
     pci_bus_id: CleanText | Unknown
@@ -181,6 +184,7 @@ class XidReported(HostEvent, frozen=True, gc=False, kw_only=True):
     at: float
     source: Literal["nvml", "kernel"]
     detail: CleanText = CleanText("")
+    age_s: float = 0.0
 
 
 class Disk(msgspec.Struct, frozen=True, gc=False, kw_only=True):

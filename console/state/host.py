@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from console.events import host as facts
 from console.state.reducer import HostReducers
@@ -16,17 +16,26 @@ if TYPE_CHECKING:
 RING = 300  # five minutes at one sample a second
 DISK_RING = 60  # five minutes at one sample in five seconds
 BUSY_PCT = 50
+SPIN_GRACE_S = 5.0  # a suspicion outlives this much of other readings, so that one sample neither raises nor clears it
 NAMELESS = "index:"  # the name of a GPU that does not tell its UUID
 
 _NOT_YET = Unknown("not sampled yet")
+
+
+class Xid(NamedTuple):
+    """An Xid and when it happened, in seconds since the session started; before that it is negative."""
+
+    t: float
+    fact: facts.XidReported
 
 
 @dataclass
 class Gpu:
     """One GPU, keyed by UUID: who it is, its last reading, who holds it, and its recent utilisation.
 
-    `spinning_since_t`: all kernels resident at idle watts, see `looks_spinning`; `busy_since_t`: more than half
-    utilised, when the PCIe generation means something; `pcie_replayed_t`: the last growth of the replay counter.
+    `spinning_since_t` to `spinning_seen_t`: all kernels resident at idle watts, see `looks_spinning`;
+    `busy_since_t`: more than half utilised, when the PCIe generation means something; `pcie_replayed_t`: the last
+    growth of the replay counter.
     """
 
     identity: facts.GpuIdentity
@@ -36,6 +45,7 @@ class Gpu:
     energy_j: float | Unknown = _NOT_YET
     missing_since_t: float | None = None
     spinning_since_t: float | None = None
+    spinning_seen_t: float = 0.0
     busy_since_t: float | None = None
     pcie_replayed_t: float | None = None
     util_ring: deque[int | Unknown] = field(default_factory=lambda: deque(maxlen=RING))
@@ -56,7 +66,7 @@ class Hardware:
     driver_version: CleanText | Unknown = _NOT_YET
     cuda_version: CleanText | Unknown = _NOT_YET
     topology: facts.GpuTopologySampled | None = None
-    xids: deque[facts.XidReported] = field(default_factory=lambda: deque(maxlen=RING))
+    xids: deque[Xid] = field(default_factory=lambda: deque(maxlen=RING))
     disks: tuple[facts.Disk, ...] | Unknown = _NOT_YET
     disks_t: float | Unknown = _NOT_YET
     disk_rings: dict[str, deque[tuple[float, int]]] = field(default_factory=dict)
@@ -126,7 +136,7 @@ def _sampled(host: HostState, event: facts.GpusSampled, t: float) -> None:
         if gpu := hardware.gpu(gauges.uuid):
             gpu.gauges = gauges
             gpu.util_ring.append(gauges.util_pct)
-            gpu.spinning_since_t = _since(gpu.spinning_since_t, looks_spinning(gpu.identity, gauges), t)
+            _spin(gpu, looks_spinning(gpu.identity, gauges), t)
             gpu.busy_since_t = _since(gpu.busy_since_t, known(gauges.util_pct) and gauges.util_pct > BUSY_PCT, t)
 
 
@@ -139,6 +149,15 @@ def looks_spinning(identity: facts.GpuIdentity, gauges: facts.GpuGauges) -> bool
     if not known(util) or not known(power) or not known(limit) or not known(memory):
         return False
     return util >= 98 and power < 0.3 * limit and memory < 3
+
+
+def _spin(gpu: Gpu, spins: bool, t: float) -> None:
+    """Begin, go on with, or after a while of other readings end the suspicion."""
+    if t - gpu.spinning_seen_t > SPIN_GRACE_S:
+        gpu.spinning_since_t = None
+    if spins:
+        gpu.spinning_since_t = _since(gpu.spinning_since_t, True, t)
+        gpu.spinning_seen_t = t
 
 
 def _since(before: float | None, holds: bool, t: float) -> float | None:
@@ -172,8 +191,8 @@ def _topology(host: HostState, event: facts.GpuTopologySampled, _t: float) -> No
     host.hardware.topology = event
 
 
-def _xid(host: HostState, event: facts.XidReported, _t: float) -> None:
-    host.hardware.xids.append(event)
+def _xid(host: HostState, event: facts.XidReported, t: float) -> None:
+    host.hardware.xids.append(Xid(t - event.age_s, event))
 
 
 def _disks(host: HostState, event: facts.DisksSampled, t: float) -> None:
