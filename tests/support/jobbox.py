@@ -106,7 +106,7 @@ def log(directory: Path) -> str:
 
 def logged(directory: Path, text: str) -> str:
     """The log, once `text` is in it."""
-    until(lambda: text in log(directory), f"{text!r} in the log")
+    until(lambda: (directory / "log").exists() and text in log(directory), f"{text!r} in the log")
     return log(directory)
 
 
