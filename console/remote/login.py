@@ -9,6 +9,9 @@ from typing import Any
 
 import asyncssh
 import msgspec
+from asyncssh.encryption import get_encryption_algs
+from asyncssh.kex import get_kex_algs
+from asyncssh.mac import get_mac_algs
 
 from console.remote.credentials import Identities, LockedKey, gather
 from console.remote.errors import HostKeyUnexpected, HostKeyUnknown, PermissionDenied, RemoteError
@@ -16,7 +19,7 @@ from console.remote.host_key import judge
 from console.remote.known_hosts import accept_host_key, own_file
 from console.remote.observer import Observer
 from console.remote.proxy_command import ProxyCommand
-from console.remote.ssh_config import Hop
+from console.remote.ssh_config import Algorithms, Hop
 from console.remote.trust import KnownHosts
 from console.remote.vault import Secrets
 from console.remote.wording import CONNECT_FAILURES, explain_connect
@@ -153,14 +156,25 @@ class Login:
         return await asyncssh.connect(
             **way, config=[], username=hop.user, client_factory=lambda: observer,
             known_hosts=([*trusted.keys], [*trusted.authorities], [*trusted.revoked]),
-            server_host_key_algs=trusted.algorithms(), host_key_alias=hop.known_as,
+            server_host_key_algs=trusted.algorithms(hop.algorithms.host_keys), host_key_alias=hop.known_as,
             client_keys=None, public_key_auth="publickey" in hop.methods,
             password_auth="password" in hop.methods, kbdint_auth="keyboard-interactive" in hop.methods,
             preferred_auth=list(hop.preferred) or (), gss_auth=False, gss_kex=False, host_based_auth=False,
             disable_trivial_auth=True, agent_forwarding=False, utf8_decode_errors="backslashreplace",
             connect_timeout=hop.connect_timeout_s, login_timeout=hop.connect_timeout_s,
-            keepalive_interval=KEEPALIVE_S, keepalive_count_max=KEEPALIVE_COUNT,
+            keepalive_interval=KEEPALIVE_S, keepalive_count_max=KEEPALIVE_COUNT, **_algorithms(hop.algorithms),
         )  # fmt: skip
+
+
+def _algorithms(allowed: Algorithms) -> dict[str, list[str]]:
+    """The configured algorithms that asyncssh has; it stops at a name that it does not know."""
+    choices = {
+        "kex_algs": (allowed.key_exchange, get_kex_algs()),
+        "encryption_algs": (allowed.ciphers, get_encryption_algs()),
+        "mac_algs": (allowed.macs, get_mac_algs()),
+    }
+    chosen = {name: [one for one in wanted if one.encode() in known] for name, (wanted, known) in choices.items()}
+    return {name: algorithms for name, algorithms in chosen.items() if algorithms}
 
 
 async def _bounded(

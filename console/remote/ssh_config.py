@@ -38,6 +38,15 @@ class Destination(msgspec.Struct, frozen=True):
         return f"{user}{host}:{self.port}" if self.port else f"{user}{host}"
 
 
+class Algorithms(msgspec.Struct, frozen=True):
+    """What the configuration allows, best first; empty: whatever asyncssh takes by default."""
+
+    key_exchange: tuple[str, ...] = ()
+    ciphers: tuple[str, ...] = ()
+    macs: tuple[str, ...] = ()
+    host_keys: tuple[str, ...] = ()
+
+
 class Hop(msgspec.Struct, frozen=True, kw_only=True):
     """One SSH connection of a chain, with everything resolved. Times in seconds; paths expanded.
 
@@ -61,6 +70,7 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True):
     connect_timeout_s: float
     methods: frozenset[str]
     preferred: tuple[str, ...]
+    algorithms: Algorithms
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -141,6 +151,10 @@ def _first(options: Options, keyword: str, default: str = "") -> str:
     return values[0] if values else default
 
 
+def _listed(options: Options, keyword: str) -> tuple[str, ...]:
+    return tuple(word for word in _first(options, keyword).split(",") if word)
+
+
 def _is_on(options: Options, keyword: str, default: str) -> bool:
     return _first(options, keyword, default).lower() in ("yes", "true")
 
@@ -163,7 +177,6 @@ def _hop(destination: Destination, options: Options) -> Hop:
         "password": _is_on(options, "passwordauthentication", "yes"),
         "keyboard-interactive": _is_on(options, "kbdinteractiveauthentication", "yes"),
     }
-    preferred = _first(options, "preferredauthentications")
     return Hop(
         name=str(destination), host=host, port=port, user=user,
         known_as=known_as, known_by_alias=known_as is alias,
@@ -176,7 +189,11 @@ def _hop(destination: Destination, options: Options) -> Hop:
         family={"inet": socket.AF_INET, "inet6": socket.AF_INET6}.get(_first(options, "addressfamily"), 0),
         connect_timeout_s=float(timeout) if timeout.isdigit() and int(timeout) else DEFAULT_CONNECT_TIMEOUT_S,
         methods=frozenset(method for method, on in switches.items() if on),
-        preferred=tuple(preferred.split(",")) if preferred else (),
+        preferred=_listed(options, "preferredauthentications"),
+        algorithms=Algorithms(
+            _listed(options, "kexalgorithms"), _listed(options, "ciphers"), _listed(options, "macs"),
+            _listed(options, "hostkeyalgorithms"),
+        ),
         notes=_notes(options, destination),
     )  # fmt: skip
 

@@ -29,15 +29,17 @@ class Matched(msgspec.Struct, frozen=True):
     def knows_host(self) -> bool:
         return bool(self.keys or self.authorities)
 
-    def algorithms(self) -> list[str]:
+    def algorithms(self, allowed: Sequence[str]) -> list[str]:
         """All host key algorithms, those of the known keys first: another type must show up as a change.
 
-        Certificates are asked for only where an authority could vouch for them.
+        Certificates are asked for only where an authority could vouch for them. `allowed` comes from the SSH
+        configuration; empty allows all.
         """
         ours = [algorithm for key in self.keys for algorithm in key.sig_algorithms]
         certificates = get_default_certificate_algs() if self.authorities else []
-        names = dict.fromkeys([*ours, *certificates, *get_default_public_key_algs()])
-        return [name.decode() for name in names]
+        known = dict.fromkeys([*ours, *certificates, *get_default_public_key_algs()])
+        names = [name.decode() for name in known]
+        return [name for name in names if name in allowed] or names
 
 
 class KnownHosts:

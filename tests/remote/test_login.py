@@ -246,6 +246,19 @@ async def test_an_agent_with_too_many_keys_is_explained(laptop: Laptop, server: 
     assert refused.value.exit_code == 5
 
 
+async def test_an_old_server_is_reached_only_where_the_configuration_allows_it(laptop: Laptop, server: Sshd) -> None:
+    server.start("KexAlgorithms ecdh-sha2-nistp521", "Ciphers aes256-cbc", "MACs hmac-sha1")
+    strict = laptop.ready(server)
+    with pytest.raises(errors.NoCommonAlgorithm, match="share no algorithm") as refused:
+        await log_in(laptop, strict)
+    assert (refused.value.exit_code, refused.value.retryable) == (3, False)
+    key = laptop.directory / "id_box"
+    await log_in(laptop, laptop.host("old", server.port, key, "root", "Ciphers +aes256-cbc"))
+    modern_only = ("Ciphers +aes256-cbc", "KexAlgorithms curve25519-sha256")
+    with pytest.raises(errors.NoCommonAlgorithm):
+        await log_in(laptop, laptop.host("modern", server.port, key, "root", *modern_only))
+
+
 async def test_a_key_of_each_kind(laptop: Laptop, plain_server: Sshd) -> None:
     laptop.trust(plain_server.known_hosts_line())
     for kind in ("rsa", "ecdsa", "ed25519"):
