@@ -134,9 +134,14 @@ def _block(rule: str, sentence: str, *way_out: str) -> Finding:
 
 
 def arguments_gate(
-    subject: str, engine: Engine | Unknown, findings: list[Finding], validation: Validation | None
+    subject: str,
+    engine: Engine | Unknown,
+    findings: list[Finding],
+    validation: Validation | None,
+    served: dict[str, Any] | None = None,
 ) -> Gate:
-    """One gate of all findings. `validation` None: a finding of ours already blocks, so SGLang was not asked."""
+    """One gate of all findings. `validation` None: a finding of ours already blocks, so SGLang was not asked.
+    `served`: architecture, its module in this SGLang, recipes that served it here; only shown."""
     if not known(engine):
         return Gate(
             name="arguments",
@@ -156,7 +161,7 @@ def arguments_gate(
         sentence = f"Every flag is one of SGLang {engine.version}'s; our rules and its own validation pass."
         return Gate(
             name="arguments", verdict="pass", state="ok", subject=subject, sentence=sentence,
-            numbers=_numbers(engine, validation, ours),
+            numbers=_numbers(engine, validation, ours) | (served or {}),
         )  # fmt: skip
     return Gate(
         name="arguments",
@@ -165,7 +170,7 @@ def arguments_gate(
         subject=subject,
         sentence=" ".join(dict.fromkeys(f.sentence for f in sorted(said, key=lambda f: -RANK[f.verdict]))),
         way_out=tuple(dict.fromkeys(way for finding in said for way in finding.way_out)),
-        numbers=_numbers(engine, validation, ours),
+        numbers=_numbers(engine, validation, ours) | (served or {}),
     )
 
 

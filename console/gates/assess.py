@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from console.gates.arguments import Finding, Validation, arguments_gate, check_flags
 from console.gates.drafter import Pair, drafter_gate
 from console.gates.fitting import fit_of
@@ -13,7 +15,7 @@ from console.gates.memory import memory_gate, no_memory_gate
 from console.gates.ports import ports_gate, wanted_ports
 from console.gates.rules import check_rules
 from console.models.engine import Engine
-from console.values import Unknown, known
+from console.values import Unknown, clean, known
 
 
 def findings_of(inputs: Inputs) -> list[Finding]:
@@ -35,12 +37,24 @@ def assess(inputs: Inputs, findings: list[Finding], validation: Validation | Non
     context = args.get("context-length")
     return (
         _memory(inputs, context if isinstance(context, int) else None),
-        arguments_gate(recipe.name, engine, findings, validation),
+        arguments_gate(recipe.name, engine, findings, validation, _served(inputs, engine)),
         _drafter(inputs, engine),
         ports_gate(wanted_ports(recipe.port, args), inputs.ports),
         gpus_gate(inputs.gpus, needed=inputs.gpus_needed, own_pids=inputs.own_pids),
         host_gate(recipe.name, inputs.host, engine, inputs.gpus_needed, recipe.env),
     )
+
+
+def _served(inputs: Inputs, engine: Engine | Unknown) -> dict[str, Any]:
+    """Config architecture → class in this SGLang → recipes that reached READY on this box for it."""
+    name = inputs.architecture
+    table = engine.architectures if known(engine) else engine
+    module: str | Unknown = Unknown("no such class")
+    if not known(name) or not known(table):
+        module = name if not known(name) else table if not known(table) else module
+    else:
+        module = table.get(clean(name), module)
+    return {"architecture": name, "module": module, "ready_recipes": list(inputs.ready_recipes)}
 
 
 def _memory(inputs: Inputs, context: int | None) -> Gate:

@@ -50,6 +50,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     own_pids: frozenset[int] = frozenset()
     concurrency: int | None = None
     measured: Measured | None = None
+    ready_recipes: tuple[str, ...] = ()
 
     @property
     def args(self) -> dict[str, Any]:
@@ -57,6 +58,12 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
         if not known(self.engine):
             return dict(self.recipe.args)
         return long_names(self.recipe.args, self.engine)
+
+    @property
+    def architecture(self) -> str | Unknown:
+        """The class that the target's configuration names first."""
+        names = self.target.config.architectures if known(self.target.config) else self.target.config
+        return names[0] if known(names) else names
 
     @property
     def layout(self) -> Layout:

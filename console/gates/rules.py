@@ -73,6 +73,7 @@ def layout_of(args: Mapping[str, Any]) -> tuple[Layout, int]:
 
 def check_rules(plan: Plan) -> Iterator[Finding]:
     """Every rule that the plan breaks."""
+    yield from _architecture(plan)
     yield from _world(plan)
     yield from _heads(plan)
     yield from _experts(plan)
@@ -96,6 +97,22 @@ def _hint(rule: str, sentence: str, *way_out: str) -> Finding:
 
 def _count(plan: Plan, *names: str) -> int | Unknown:
     return plan.config.count(*names) if known(plan.config) else plan.config
+
+
+def _architecture(plan: Plan) -> Iterator[Finding]:
+    """SGLang says it only after it has begun to load: `Model architectures [...] are not supported for now`."""
+    if not known(plan.config) or not known(plan.engine.architectures):
+        return
+    names = plan.config.architectures
+    if not known(names):
+        yield Finding(
+            rule="architecture", verdict="unknown", sentence=f"The model names no architecture: {names.reason}."
+        )
+    elif not set(names) & set(plan.engine.architectures) and plan.args.get("model-impl") != "transformers":
+        sentence = f"SGLang {plan.engine.version} has no class for {names[0]}."
+        yield _no(
+            "architecture", sentence, "a version that has", 'model-impl = "transformers" if that library knows it'
+        )
 
 
 def _world(plan: Plan) -> Iterator[Finding]:

@@ -125,6 +125,17 @@ def engine_lines(plans: Plans) -> list[str]:
     return lines
 
 
+def served_line(plan: Checked) -> str:
+    """Config architecture → class in this SGLang → recipes that served it on this box; empty while unknown."""
+    numbers: dict[str, Any] = next((revived(gate.numbers) for gate in plan.gates if gate.name == "arguments"), {})
+    name, module = numbers.get("architecture"), numbers.get("module")
+    if not isinstance(name, str):
+        return ""
+    where = f"sglang.srt.models.{module}" if isinstance(module, str) else "no class in this SGLang"
+    ready = ", ".join(numbers.get("ready_recipes") or ()) or "none yet"
+    return f"{name} → {where}; READY on this box before: {ready}"
+
+
 def preflight_lines(plan: Checked) -> list[str]:
     """Plain text: the verdict, each gate with its ways out, the bars' sentence."""
     drafter = f" with {plan.draft}" if plan.draft else ""
@@ -132,6 +143,8 @@ def preflight_lines(plan: Checked) -> list[str]:
     for row in gate_rows(plan):
         lines.append(f"  {row.word:<8}{row.name:<12}{row.sentence}")
         lines += [f"{'':22}→ {way}" for way in row.ways_out]
+    served = served_line(plan)
+    lines += [f"  {'':8}{'class':<12}{served}"] if served else []
     lines += _bars(fit_rows(plan))
     return lines
 

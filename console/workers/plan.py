@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Sequence
+import contextlib
 from typing import Any
 
 import msgspec
 
+from console.config.classes import ready_recipes, remember_class
 from console.config.records import Recipe
+from console.config.starts import earlier_starts
 from console.events.plan import GateChecked, PlanChecked, PlanStarted
 from console.gates.arguments import Validation
 from console.gates.assess import assess, findings_of, may_validate
 from console.gates.gate import Gate
 from console.gates.gpus import GpuView, choose, views_of
-from console.gates.host import HostView
 from console.gates.inputs import Inputs, gpus_needed
 from console.gates.plan import combined, worst
-from console.gates.ports import PortAnswer, wanted_ports
 from console.gates.rules import long_names
+from console.models.fit import Measured
+from console.models.kv import GIB
 from console.models.launch import Launch, launch
 from console.models.places import draft_place, served_name, target_place
-from console.remote.errors import AgentError
+from console.models.weights import stage_bytes
 from console.state.host import Hardware
 from console.values import Unknown, clean, known
 from console.workers.box import Box
-from console.workers.engine import QUICK_S, ask, introspect, validate
+from console.workers.engine import introspect, validate
+from console.workers.plan_machine import host_view, ports_and_capability
 from console.workers.repository import Listing, draft_repository, repository
 
 
@@ -85,96 +87,41 @@ async def gather(box: Box, hardware: Hardware, recipe: Recipe, options: Options)
     gpus: tuple[GpuView, ...] | Unknown = ()
     if needed:
         gpus = choose(views, recipe.gpus, needed, options.own_pids) if known(views) else views
-    ports, capability = await _machine(box, recipe, args, gpus, options.own_pids)
-    return Inputs(
+    ports, capability = await ports_and_capability(box, recipe, args, gpus, options.own_pids)
+    inputs = Inputs(
         recipe=recipe,
         engine=engine,
         target=target,
         draft=draft,
         gpus=gpus,
-        host=_host(hardware, gpus, capability),
+        host=host_view(hardware, gpus, capability),
         ports=ports,
         own_pids=options.own_pids,
         concurrency=options.concurrency,
     )
+    return msgspec.structs.replace(inputs, ready_recipes=_ready(box.name, inputs), measured=_measured(box.name, inputs))
 
 
-async def _machine(
-    box: Box,
-    recipe: Recipe,
-    args: dict[str, Any],
-    gpus: tuple[GpuView, ...] | Unknown,
-    own_pids: frozenset[int],
-) -> tuple[tuple[PortAnswer, ...] | Unknown, tuple[tuple[int, int], ...] | Unknown]:
-    """Ports and compute capabilities, from the recipe's interpreter, or from the box's when that one is broken."""
-    request = {
-        "op": "host",
-        "env": recipe.env,
-        "ports": list(wanted_ports(recipe.port, args)),
-        "uuids": [gpu.uuid for gpu in gpus] if known(gpus) else [],
-    }
-    try:
-        answer = await _first_answer(box, (recipe.python or "python3", "python3"), request)
-    except AgentError as error:
-        return Unknown(str(error)), Unknown(str(error))
-    ports = tuple(
-        PortAnswer(
-            port=row["port"],
-            free=row["free"] or _held_by(row["holder"], own_pids),
-            error=clean(str(row["error"])),
-            holder=clean(row["holder"]) if row["holder"] else Unknown("not seen"),
-        )
-        for row in answer.get("ports", ())
-    )
-    found = answer.get("capability")
-    capability = tuple((int(major), int(minor)) for major, minor in found) if found else None
-    return ports, capability or Unknown("the recipe's interpreter has no NVML module")
+def _ready(box: str, inputs: Inputs) -> tuple[str, ...]:
+    """Recipes of the same class that reached READY here; this one's class is remembered for the next question."""
+    name = inputs.architecture
+    if not known(name):
+        return ()
+    with contextlib.suppress(OSError):  # what cannot be remembered is only missed next time
+        remember_class(box, inputs.recipe.name, name)
+    return ready_recipes(box, name)
 
 
-def _held_by(holder: str | None, pids: frozenset[int]) -> bool:
-    """Whether `pid 4711 (python)` is a process of the server that this launch replaces."""
-    found = re.match(r"pid (\d+)\b", holder or "")
-    return found is not None and int(found.group(1)) in pids
-
-
-async def _first_answer(box: Box, pythons: Sequence[str], request: dict[str, Any]) -> dict[str, Any]:
-    for python in pythons[:-1]:
-        try:
-            return await ask(box, python, request, QUICK_S)
-        except AgentError:
-            continue
-    return await ask(box, pythons[-1], request, QUICK_S)
-
-
-_LEVELS = {"internal": 0, "PIX": 10, "PXB": 20, "PHB": 30, "NODE": 40, "SYS": 50}
-
-
-def _host(
-    hardware: Hardware, gpus: tuple[GpuView, ...] | Unknown, capability: tuple[tuple[int, int], ...] | Unknown
-) -> HostView:
-    """Driver, links and shared memory as the samples say."""
-    topology, unread = hardware.topology, Unknown("the topology was not sampled")
-    mine = {gpu.uuid for gpu in gpus} if known(gpus) else set()
-    pairs = topology.pairs if topology else unread
-    inner = [pair for pair in pairs if pair.a in mine and pair.b in mine] if known(pairs) else []
-    links = [pair.nvlink for pair in inner]
-    levels = [_LEVELS.get(pair.path, 0) for pair in inner if known(pair.path)]
-    shm = _shared_memory(hardware)
-    return HostView(
-        driver=hardware.driver_version,
-        capability=capability,
-        nvlink=all(link is True for link in links) if links else (None if known(pairs) else pairs),
-        level=max(levels) if levels else unread,
-        iommu=topology.iommu == "on" if topology and known(topology.iommu) else unread,
-        shm_bytes=shm,
-    )
-
-
-def _shared_memory(hardware: Hardware) -> int | Unknown:
-    if not known(hardware.disks):
-        return hardware.disks
-    found = (d.available_bytes for d in hardware.disks if d.mount == "/dev/shm" or "/dev/shm" in d.other_mounts)
-    return next(found, Unknown("no /dev/shm among the mounts"))
+def _measured(box: str, inputs: Inputs) -> Measured | None:
+    """What the last start of this recipe took, unless the recipe is another one by now: one stage, within a fifth
+    of the estimate."""
+    starts, weights = earlier_starts(box, inputs.recipe.name), inputs.target.weights
+    taken = starts[-1].actuals.get("weights_gb") if starts else None
+    if taken is None or not known(weights) or inputs.layout.pp != 1:
+        return None
+    estimate = stage_bytes(weights, inputs.layout)[0]
+    alike = abs(taken * GIB / estimate - 1) <= 0.2 if estimate else False
+    return Measured(weights_bytes=(taken * GIB,)) if alike else None
 
 
 def launch_of(inputs: Inputs) -> Launch | Unknown:
