@@ -21,6 +21,7 @@ from console.screens.host_keys import HostKeys
 from console.screens.hosts import HostsScreen
 from console.screens.hub import HubScreen
 from console.screens.overview import HostScreen, OverviewScreen
+from console.screens.plan import PlanScreen
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values import clean
@@ -37,6 +38,7 @@ SCREENS: dict[str, type[DeckScreen]] = {
     "overview": OverviewScreen,
     "host": HostScreen,
     "hub": HubScreen,
+    "plan": PlanScreen,
 }
 
 

@@ -78,6 +78,14 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck models {host}",
         guard=_needs_host,
     ),
+    Intent(
+        "screen_plan",
+        ("4",),
+        "Plan",
+        "Every gate of the recipe that was checked last, and the memory per GPU",
+        command="gpudeck preflight {host} RECIPE",
+        guard=_needs_host,
+    ),
     Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
     Intent(
         "check_again", ("r",), "Check again", "Reconnect now, or read everything again", where="live", footer=True,
