@@ -1,0 +1,118 @@
+"""Screen 4: what the box's SGLang can do, every gate of the recipe that was asked last, and the memory per GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, cast
+
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from console.screens.base import DeckScreen
+from console.screens.frame import Frame
+from console.screens.pane import DeckPane
+from console.state.plan import Checked
+from console.values import Unknown
+from console.views.plan import (
+    FitRow,
+    engine_lines,
+    fit_rows,
+    fit_sentence,
+    gate_rows,
+    served_line,
+)
+from widgets.cells import Cell, Line, State, StateKind
+from widgets.gate_list import Gate, GateList
+from widgets.lines import Lines
+
+BAR_WIDTH = 40
+# A letter and an ink for each part of a GPU's memory: the letter alone is enough.
+PARTS = {
+    "weights": ("W", "series-0"),
+    "draft": ("D", "series-1"),
+    "kv": ("K", "series-2"),
+    "other": ("o", "dim"),
+    "reserved": ("r", "dim"),
+    "foreign": ("F", "warn"),
+}
+LEGEND = "W weights  D drafter  K KV cache  o graphs, activations, context  r driver  F others  · free"
+_NO_PLAN = "No recipe has been checked: gpudeck preflight HOST RECIPE"
+
+
+class PlanPane(DeckPane):
+    """The interpreter's SGLang, the recipe's class, and its gates."""
+
+    slices: ClassVar = ("plan",)
+
+    def __init__(self) -> None:
+        self._head = Lines(wrap=True, id="plan-head")
+        self._gates = GateList(id="plan-gates")
+        super().__init__("Plan", self._head, self._gates, focusable=True, id="plan")
+
+    def data_t(self, frame: Frame) -> float | Unknown:
+        return Unknown("a plan is true for the moment it was asked in")
+
+    def show(self, frame: Frame) -> None:
+        plan = frame.host.plan.shown if frame.host else None
+        self._head.set_lines([*_engines(frame), *(_title(plan) if plan else [Line((Cell(_NO_PLAN, "dim"),))])])
+        rows = gate_rows(plan) if plan else []
+        self._gates.set_gates(
+            [Gate(cast(StateKind, row.kind), row.word, row.name, row.sentence, row.ways_out) for row in rows]
+        )
+
+
+class FitPane(DeckPane):
+    """One stacked bar a GPU, and one sentence with the arithmetic and its sources."""
+
+    slices: ClassVar = ("plan",)
+
+    def __init__(self) -> None:
+        self._lines = Lines(wrap=True, id="fit-lines")
+        super().__init__("Fit", self._lines, focusable=True, id="fit")
+
+    def data_t(self, frame: Frame) -> float | Unknown:
+        return Unknown("a plan is true for the moment it was asked in")
+
+    def show(self, frame: Frame) -> None:
+        plan = frame.host.plan.shown if frame.host else None
+        if plan is None:
+            self._lines.set_lines([Line((Cell(_NO_PLAN, "dim"),))])
+            return
+        rows = fit_rows(plan)
+        legend = [Line((Cell(LEGEND, "dim"),))] if rows else []
+        self._lines.set_lines([Line((Cell(fit_sentence(plan)),)), *map(_bar, rows), *legend])
+
+
+class PlanScreen(DeckScreen):
+    """The plan over the fit."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Vertical(PlanPane(), FitPane(), id="plan-body")
+
+
+def _engines(frame: Frame) -> list[Line]:
+    return [Line((Cell(line, "label"),)) for line in engine_lines(frame.host.plan)] if frame.host else []
+
+
+_VERDICTS: dict[str | None, StateKind] = {"pass": "ok", "warn": "warn", "unknown": "unknown", "block": "fail"}
+
+
+def _title(plan: Checked) -> list[Line]:
+    kind = _VERDICTS.get(plan.verdict, "busy")
+    drafter = f" with {plan.draft}" if plan.draft else ""
+    word = State(kind, plan.verdict or "asking")
+    head = Line((word, Cell(f" {plan.recipe}", "strong"), Cell(f"  {plan.model}{drafter}")))
+    served = served_line(plan)
+    return [head, Line((Cell(served, "dim"),))] if served else [head]
+
+
+def _bar(row: FitRow) -> Line:
+    pieces = [Cell(f"{row.label:>3} ")]
+    used = 0
+    for part in row.parts:
+        letter, ink = PARTS[part.name]
+        cells = max(1, round(part.ratio * BAR_WIDTH))
+        pieces.append(Cell(letter * min(cells, BAR_WIDTH - used), ink))
+        used = min(BAR_WIDTH, used + cells)
+    pieces += [Cell("·" * (BAR_WIDTH - used), "track"), Cell(f" {row.text}", "label")]
+    return Line(tuple(pieces))
