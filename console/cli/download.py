@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from console.cli.boxes import connected, run
+from console.cli.boxes import configuration, connected, host_named, run
 from console.cli.flags import Flags
 from console.cli.follow import begin, box_of, follow
 from console.cli.hub import Teller, changing, ending, hub_answers, show_gates, target_options, want_of
@@ -21,6 +21,7 @@ from console.values import known
 from console.views.hub import index_sentence
 from console.views.hub_transfers import VERIFY_SCHEMA, verify_lines, verify_value
 from console.workers import hub
+from console.workers.hub import Want
 from console.workers.hub_gates import disk_gates
 from console.workers.hub_jobs import Transfer, spec_of
 
@@ -39,15 +40,15 @@ def command(flags: Flags, /, host: str, repo: str, **given: Any) -> int:
     accept = tuple(name for name in given["accept"].split(",") if name)
     if unfit := [name for name in accept if name != "tight"]:
         raise StopError(USAGE, f"{unfit[0]} is no gate of a download that can be accepted; there is tight.")
-    return run(_download(flags, host, repo, given, accept))
+    want = want_of(host_named(configuration(flags), host), repo, given, given["revision"] or "main")
+    return run(_download(flags, host, want, given, accept))
 
 
-async def _download(flags: Flags, host: str, repo: str, given: dict[str, Any], accept: tuple[str, ...]) -> int:
+async def _download(flags: Flags, host: str, want: Want, given: dict[str, Any], accept: tuple[str, ...]) -> int:
     async with connected(flags, host) as session:
         if not given["dry_run"]:
             changing(session, host, "nothing is downloaded")
         box = box_of(session, host)
-        want = want_of(box.config, repo, given, given["revision"] or "main")
         place = hub.place_of(box, given["python"])
         await settled(session, host)
         with hub_answers():

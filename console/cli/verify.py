@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from console.cli.boxes import connected, run
+from console.cli.boxes import configuration, connected, host_named, run
 from console.cli.download import transferred
 from console.cli.flags import Flags
 from console.cli.follow import box_of
 from console.cli.hub import changing, hub_answers, target_options, want_of
 from console.cli.output import emit
 from console.cli.stop import DONE, MISMATCH
-from console.session.live import LiveSession
 from console.views.hub_transfers import VERIFY_SCHEMA, verify_lines, verify_value
 from console.workers import hub
+from console.workers.hub import Want
 from console.workers.hub_jobs import Transfer
 
 
@@ -33,26 +33,27 @@ def command(flags: Flags, /, host: str, repo: str, **given: Any) -> int:
     Without --revision: against the commit that was downloaded. An absolute path instead of an id: config, tokenizer
     and every shard with the length that its header gives.
     """
-    return run(_verify(flags, host, repo, given))
+    if repo.startswith("/"):
+        return run(_local(flags, host, repo, given["python"]))
+    want = want_of(host_named(configuration(flags), host), repo, given, given["revision"] or "")
+    return run(_verify(flags, host, want, given))
 
 
-async def _verify(flags: Flags, host: str, repo: str, given: dict[str, Any]) -> int:
+async def _verify(flags: Flags, host: str, want: Want, given: dict[str, Any]) -> int:
     async with connected(flags, host) as session:
-        box = box_of(session, host)
-        place = hub.place_of(box, given["python"])
-        if repo.startswith("/"):
-            return await _local(flags, session, host, place, repo)
+        place = hub.place_of(box_of(session, host), given["python"])
         changing(session, host, "a verification writes its proof there")
-        want = want_of(box.config, repo, given, given["revision"] or "")
         transfer = Transfer(want=want, again=given["again"])
         return await transferred(flags, session, host, "verify", place, transfer, given["detach"])
 
 
-async def _local(flags: Flags, session: LiveSession, host: str, place: hub.Place, path: str) -> int:
-    with hub_answers():
-        told = await hub.verify_local(box_of(session, host), place, path)
-    if flags.json_output:
-        emit({"schema": VERIFY_SCHEMA, "ts": session.header.at(session.state.t)} | verify_value(told))
-    else:
-        click.echo("\n".join(verify_lines(told)))
-    return DONE if told.result == "ok" else MISMATCH
+async def _local(flags: Flags, host: str, path: str, python: str | None) -> int:
+    async with connected(flags, host) as session:
+        box = box_of(session, host)
+        with hub_answers():
+            told = await hub.verify_local(box, hub.place_of(box, python), path)
+        if flags.json_output:
+            emit({"schema": VERIFY_SCHEMA, "ts": session.header.at(session.state.t)} | verify_value(told))
+        else:
+            click.echo("\n".join(verify_lines(told)))
+        return DONE if told.result == "ok" else MISMATCH

@@ -54,10 +54,10 @@ def _code_gate(looked: Looked, trusted: bool, accepted: Collection[str]) -> Gate
 
 
 def disk_gates(looks: Sequence[Looked], host: HostState) -> tuple[Gate, ...]:
-    """One gate a device; what lies on the box already as a directory needs none."""
+    """One gate a device; a directory of the box needs none, and what the Hub did not list is the access gate's."""
     groups: dict[str, list[Looked]] = {}
     for looked in looks:
-        if looked.disk is not None and not looked.want.is_local:
+        if looked.disk is not None and looked.manifest is not None:
             groups.setdefault(looked.disk.device or looked.disk.path, []).append(looked)
     return tuple(_device_gate(group, host) for group in groups.values())
 
@@ -89,8 +89,7 @@ def _device_gate(group: Sequence[Looked], host: HostState) -> Gate:
 
 
 def _need(looked: Looked) -> Need:
-    if looked.manifest is None:
-        return Need(sizes=(Unknown(f"not listed: {looked.access.access}"),))
+    assert looked.manifest is not None
     sizes = tuple(file.size_bytes for file in looked.manifest.files)
     return Need(sizes=sizes, have_bytes=looked.have_bytes, missing_files=looked.missing_files)
 
@@ -106,11 +105,10 @@ def _unusable(group: Sequence[Looked]) -> Gate | None:
     for looked in group:
         disk = looked.disk
         assert disk is not None
-        done = looked.manifest is not None and looked.missing_files == 0
         problem = ""
         if disk.is_dir is False:
             problem = f"{disk.path} is a file, or a file stands in its way."
-        elif disk.writable is False and not disk.read_only and not done:
+        elif disk.writable is False and not disk.read_only and looked.missing_files:
             problem = f"{disk.path} cannot be written by this user."
         if problem:
             return Gate(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from console.demo.hub import FakeHub, User
+from console.demo.hub import Content, FakeHub, User
 from console.remote.bundle import STAGE0, bundle, frame
 
 GOOD = "hf_CanaryGoodTokenDoNotPrint0001"
@@ -26,6 +26,14 @@ def new_hub() -> FakeHub:
     """A Hub that knows alice, bob, a token of alice without the box for gated repositories, and an expired one."""
     scoped = User("alice", role="fineGrained", reads_gated=False)
     return FakeHub({GOOD: User("alice"), BOB: User("bob"), SCOPED: scoped, EXPIRED: None})
+
+
+def whole(content: Content) -> bytes:
+    """All bytes of a synthetic file."""
+    data = b""
+    while len(data) < content.size:
+        data += content.read(len(data), content.size)
+    return data
 
 
 def environment(hub: FakeHub | None, home: Path, token: str | None = None, **more: str) -> dict[str, str]:
