@@ -107,7 +107,13 @@ def _logged(host: HostState, event: facts.ServerLogged, _t: float) -> None:
 
 
 def _phase(host: HostState, event: facts.ServerPhaseReached, t: float) -> None:
-    _enter(_server(host, event.server), event.phase, t - event.in_phase_s, event.draft)
+    server = _server(host, event.server)
+    if server.phase not in ("ready", "stopping", *ENDED):
+        _enter(server, event.phase, t - event.in_phase_s, event.draft)
+        return
+    late = (event.phase, event.draft, t - event.in_phase_s)  # the log came behind the proof
+    at = next((at for at, (phase, _, _) in enumerate(server.phases) if phase == "ready"), len(server.phases))
+    server.phases.insert(at, late)
 
 
 def _enter(server: ServerState, phase: facts.ServerPhase, t: float, draft: bool = False) -> None:

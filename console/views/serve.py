@@ -55,14 +55,19 @@ def looked_at(host: HostState) -> bool:
 
 
 def main_server(host: HostState, wanted: str = "") -> ServerState | None:
-    """The one that the user means: by id, port or unit, else ours before others', running before ended."""
+    """The one that the user means: by id, port or unit; else ours before others', or what ended last when that was
+    started after all that run."""
     found = servers(host)
     if not known(found):
         return None
     if wanted:
         return next((one for one in found if wanted in _names(one)), None)
+    running = [one for one in found if one.present]
+    ended = next((one for one in found if not one.present), None)
+    if ended is not None and all(_born_s(host, ended) > _born_s(host, one) for one in running):
+        return ended
     ranks = {"ours": 0, "adopted": 1, "foreign": 2}
-    return min(found, key=lambda one: (not one.present, ranks[owner(one)]), default=None)
+    return min(running, key=lambda one: ranks[owner(one)], default=None)
 
 
 def _names(server: ServerState) -> tuple[str, ...]:
