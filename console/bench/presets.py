@@ -162,7 +162,7 @@ def worker_config(preset: Preset, data: Dataset, target: Target, nonce_seed: str
         "flush_s": 60.0,
         "drain_s": 30.0,
         "calibrate_s": min(CALIBRATE_S, preset.window_s / 4),
-        "offered_per_s": 10000,
+        "offered_per_s": 20000,
         "gpus": list(target.gpus),
         "max_s": 2 * estimate(preset).longest_s + 600,
     }

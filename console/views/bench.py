@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from console.bench.compare import Comparison
 from console.bench.flags import FLAGS
 from console.bench.points import Point
 from console.bench.report import shown
-from console.bench.store import Run
+from console.bench.store import Manifest, Run, run_json
+from console.state import HostState
+from console.state.bench import BenchRun
 from console.values import known, to_json
 
 
@@ -147,3 +151,14 @@ def progress_lines(row: Mapping[str, Any]) -> list[str]:
     if row.get("k") == "calibration":
         return [f"client: {row['events_per_s']:.0f} events/s against its own mock at {row['cpu']:.0%} of a core"]
     return [f"{row['name']}: {row['error'] or 'measured'}"] if row.get("k") == "point" else []
+
+
+def recorded_run(seen: BenchRun) -> Run:
+    """A run of the session as the store would give it."""
+    points = tuple(msgspec.convert(point, Point) for point in seen.points)
+    return Run(msgspec.convert(seen.began.manifest, Manifest), points)
+
+
+def run_objects(host: HostState) -> list[dict[str, Any]]:
+    """The runs of a box in this session, as `gpudeck.run/1` without schema and ts."""
+    return [run_json(recorded_run(seen)) for seen in host.bench.runs.values()]

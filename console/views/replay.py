@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.state import State
+from console.views.bench import run_objects
 from console.views.status import status
 from console.views.text import status_lines
 
@@ -20,7 +21,7 @@ def replay_object(state: State, warnings: Sequence[str]) -> dict[str, Any]:
         "warnings": list(warnings),
         "notes": [{"t": t, "text": text} for t, text in state.session.notes],
         "hosts": {name: status(host, state.t) for name, host in sorted(state.hosts.items())},
-        "runs": [],
+        "runs": [run for _, host in sorted(state.hosts.items()) for run in run_objects(host)],
     }
 
 

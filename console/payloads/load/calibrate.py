@@ -26,7 +26,7 @@ def start_mock(offered_per_s: float, streams: int) -> tuple[int, int]:
 
 async def measure(port: int, streams: int, seconds: float, backend: str) -> dict[str, Any]:
     """Delivered events per second, CPU per event, loop lag."""
-    target = Backend({"host": "127.0.0.1", "port": port, "backend": backend, "model": "mock"})
+    target = Backend({"host": "127.0.0.1", "port": port, "backend": backend, "model": "mock", "ignore_eos": False})
     prompts = Prompts({"kind": "words", "isl": 8}, "calibration", True)
     counters = Counters()
     load, health = ClosedLoop(streams, target, prompts, TOKENS, counters, "calibration"), Health(counters)
