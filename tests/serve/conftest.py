@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import standin
+from tests.support import served
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
 
@@ -16,12 +16,12 @@ KEY = "sk-test-0123456789abcdef"
 
 @pytest.fixture(scope="session")
 def served_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return standin.interpreter(tmp_path_factory.mktemp("standin") / "venv")
+    return served.interpreter(tmp_path_factory.mktemp("standin") / "venv")
 
 
 @pytest.fixture(scope="session")
 def served_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return standin.model(tmp_path_factory.mktemp("models") / "tiny")
+    return served.model(tmp_path_factory.mktemp("models") / "tiny")
 
 
 class Box:
@@ -29,13 +29,13 @@ class Box:
 
     def __init__(self, directory: Path, python: Path, model: Path) -> None:
         self.gpudeck = Gpudeck(Laptop(directory))
-        self.python, self.model, self.port = python, model, standin.free_port()
+        self.python, self.model, self.port = python, model, served.free_port()
         self.state = self.gpudeck.home / "state" / "gpudeck"
         self.jobs = self.state / "jobs"
 
     def recipe(self, name: str, **env: str) -> str:
         with (self.gpudeck.laptop.directory / "gpudeck.toml").open("a") as file:
-            file.write(standin.recipe(name, self.python, self.model, self.port, **env))
+            file.write(served.recipe(name, self.python, self.model, self.port, **env))
         return name
 
     def serve(self, *words: str, exit_code: int = 0) -> str:

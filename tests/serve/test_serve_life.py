@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.serve.conftest import KEY, Box
-from tests.support.standin import foreign_server, until
+from tests.support.served import foreign_server, until
 
 
 def children(pid: int) -> list[int]:
