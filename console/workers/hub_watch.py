@@ -26,9 +26,9 @@ WAITING = ("login_required", "request_needed", "request_pending", "token_scope",
 class HubWatch:
     """One box, over all its connections: a download that was started elsewhere is followed like one of ours."""
 
-    def __init__(self, host: HostState, looks_first: bool) -> None:
+    def __init__(self, host: HostState, looks_first: bool, recheck_s: float = RECHECK_S) -> None:
         """`looks_first`: ask for token and stored models at each connection."""
-        self._host, self._looks_first = host, looks_first
+        self._host, self._looks_first, self._recheck_s = host, looks_first, recheck_s
         self._rechecked = time.monotonic()
 
     async def run(self, connected: Callable[[], Box | None]) -> None:
@@ -66,7 +66,7 @@ class HubWatch:
         for job in jobs if known(jobs) else ():
             if _runs(job):
                 wanted.append((job.id, self._transfer(box, job)))
-        if time.monotonic() - self._rechecked >= RECHECK_S:
+        if time.monotonic() - self._rechecked >= self._recheck_s:
             self._rechecked = time.monotonic()
             wanted.append((f"gate {self._rechecked}", self._recheck(box)))
         return wanted
