@@ -17,7 +17,7 @@ from .tail import PART_BYTES, _Follow
 
 MAX_LINE = 1 << 20
 _VALUE = re.compile(r"""(['"]?)([A-Za-z][\w-]*)\1(\s*[:=]\s*)(?:'[^']*'|"[^"]*")""")
-_OPTION = re.compile(r"--([A-Za-z][\w-]*)([ =]+)(?!-)[^\s'\",\])]+")
+_OPTION = re.compile(r"--([A-Za-z][\w-]*)([ =]+)(?!--)[^\s'\",\])]+")
 
 
 def mask_log(data: bytes) -> bytes:

@@ -18,7 +18,7 @@ from .wire import unknown
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _CONTAINER = re.compile(
     r"(?:docker|libpod|crio|cri-containerd|containerd)[-/:]([0-9a-f]{12})[0-9a-f]*|/kubepods[^\n]*?([0-9a-f]{12})[0-9a-f]{20,}"
-    r"|/(?:docker|lxc(?:\.payload)?)[./]([\w.-]{1,64})|/machine\.slice/(machine-[^/\n]+)\.scope"
+    r"|/lxc(?:\.payload)?[./]([\w.-]{1,64})|/machine\.slice/(machine-[^/\n]+)\.scope"
 )
 
 
