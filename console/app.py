@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
-from console.intents import BY_ID, INTENTS, available, refusal, twin
+from console.intents import BY_ID, INTENTS, available, meant, refusal, twin
 from console.screens.base import DeckScreen
 from console.screens.deck import Deck
 from console.screens.frame import frame_of
@@ -20,6 +20,7 @@ from console.screens.handlers import HANDLERS
 from console.screens.host_keys import HostKeys
 from console.screens.hosts import HostsScreen
 from console.screens.hub import HubScreen
+from console.screens.jobs import JobsScreen
 from console.screens.overview import HostScreen, OverviewScreen
 from console.screens.plan import PlanScreen
 from console.session.player import Player
@@ -38,6 +39,7 @@ SCREENS: dict[str, type[DeckScreen]] = {
     "overview": OverviewScreen,
     "host": HostScreen,
     "hub": HubScreen,
+    "jobs": JobsScreen,
     "plan": PlanScreen,
 }
 
@@ -110,7 +112,8 @@ class ConsoleApp(Deck):
 
     def action_intent(self, intent_id: str) -> None:
         """Grant a wish, or say which guard refused it; either is in the record."""
-        intent, frame = BY_ID[intent_id], frame_of(self)
+        frame = frame_of(self)
+        intent = meant(BY_ID[intent_id], frame.situation)
         refused = refusal(intent, frame.situation)
         host = frame.host.name if frame.host else ""
         if intent.where == "live" and self.session.controls:

@@ -86,6 +86,14 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck preflight {host} RECIPE",
         guard=_needs_host,
     ),
+    Intent(
+        "screen_jobs",
+        ("8",),
+        "Jobs",
+        "Long work on the box: it goes on without the console",
+        command="gpudeck jobs {host}",
+        guard=_needs_host,
+    ),
     Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
     Intent(
         "check_again", ("r",), "Check again", "Reconnect now, or read everything again", where="live", footer=True,
@@ -101,6 +109,26 @@ INTENTS: tuple[Intent, ...] = (
         "Shell",
         "Hand the terminal to ssh, and come back",
         command="gpudeck shell {host}",
+        where="live",
+        guard=_needs_link,
+    ),
+    Intent(
+        "pause_job",
+        ("space",),
+        "Pause / resume",
+        "Pause the job under the cursor, or let it go on",
+        command="gpudeck jobs {host} pause ID",
+        changes=True,
+        where="live",
+        guard=_needs_link,
+    ),
+    Intent(
+        "stop",
+        ("X",),
+        "Stop",
+        "Stop the job under the cursor, its whole tree, after a question",
+        command="gpudeck jobs {host} stop ID",
+        changes=True,
         where="live",
         guard=_needs_link,
     ),
@@ -124,6 +152,12 @@ def available(situation: Situation) -> tuple[Intent, ...]:
         for intent in INTENTS
         if not (intent.changes and situation.read_only) and intent.where != ("live" if situation.replayed else "replay")
     )
+
+
+def meant(intent: Intent, situation: Situation) -> Intent:
+    """The intent of the same key that this session has: a key may mean one thing live, and another in a replay."""
+    having = available(situation)
+    return next((one for one in (intent, *having) if one in having and set(one.keys) & set(intent.keys)), intent)
 
 
 def refusal(intent: Intent, situation: Situation) -> str:

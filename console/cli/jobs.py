@@ -76,7 +76,7 @@ class _Command:
         if self.flags.json_output:
             self._emit(session, "gpudeck.job/1", {"job": views.job_details(job), "log": log})
         else:
-            click.echo("\n".join([*_describe(job), *log]))
+            click.echo("\n".join([*views.job_texts(job), *log]))
         return DONE
 
     async def _change(self, session: LiveSession, action: str, job: Job) -> int:
@@ -140,16 +140,6 @@ def _done(job: Job, action: str) -> bool:
     if action == "stop":
         return job.state not in ("running", "draining")
     return job.paused == (action == "pause") or job.state != "running"
-
-
-def _describe(job: Job) -> list[str]:
-    word = views.state_word(job)[1]
-    return [
-        f"{job.id}: {word}" + (f", {views.detail(job)}" if views.detail(job) else ""),
-        f"  {job.kind} of {job.key}, started {job.started} by {job.by}, pid {job.pid}",
-        f"  {' '.join(job.argv)}"[:400],
-        f"  folder {job.directory}",
-    ]
 
 
 def _pruned(pruned: jobs.Pruned, dry_run: bool) -> list[str]:

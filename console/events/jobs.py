@@ -11,6 +11,8 @@ from console.values import CleanText, Unknown
 
 JobState = Literal["running", "draining", "exited", "signalled", "lost_reboot", "lost_unknown"]
 
+JobAction = Literal["stop", "pause", "resume"]
+
 
 class Job(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """One job as its folder and its processes prove it.
@@ -55,4 +57,12 @@ class JobsSampled(HostEvent, frozen=True, gc=False, kw_only=True):
     now_s: float
 
 
-EVENTS = (JobsSampled,)
+class JobRequestFailed(HostEvent, frozen=True, gc=False, kw_only=True):
+    """The box refused a request about a job, or nobody knows whether it did it."""
+
+    job: CleanText
+    action: JobAction
+    reason: CleanText
+
+
+EVENTS = (JobsSampled, JobRequestFailed)

@@ -14,12 +14,14 @@ from console.bus import Bus
 from console.config.paths import runs_dir
 from console.config.records import HostConfig
 from console.events import Event, Stamped
+from console.events.jobs import JobAction
 from console.events.link import RecorderFailed
 from console.journal import Header, Recorder, new_header
 from console.session.ways import Choice, Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
+from console.workers import jobs
 from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
 from console.workers.hub_watch import HubWatch
@@ -104,6 +106,11 @@ class LiveSession:
     def open_host(self, name: str) -> None:
         """Open a further box."""
         self.add(self._ways.config.host(name))
+
+    def change_job(self, host: str, action: JobAction, job_id: str) -> None:
+        """Ask the box to stop, pause or resume a job; the state tells what came of it."""
+        if box := self.box(host):
+            self.supervisor.start(f"{action} {job_id} {self.state.seq}", jobs.request(box, action, job_id))
 
     def accept_host_key(self, host: str) -> None:
         """Trust the host key that the box showed last, and connect again."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from console.events import Event
+from console.events.jobs import JobAction
 from console.journal import Header
 from console.state import State
 
@@ -42,6 +43,10 @@ class Controls(Protocol):
 
     def open_host(self, name: str) -> None:
         """Open a further box."""
+        ...
+
+    def change_job(self, host: str, action: JobAction, job_id: str) -> None:
+        """Ask the box to stop, pause or resume a job."""
         ...
 
     def accept_host_key(self, host: str) -> None:

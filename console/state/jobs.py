@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from console.events.jobs import Job, JobsSampled
+from console.events.jobs import Job, JobRequestFailed, JobsSampled
 from console.state.reducer import HostReducers
 from console.values import Unknown
 
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Jobs:
-    """The jobs as last seen, in the box's order; `seen_t` is when, `now_s` the box's clock then."""
+    """The jobs as last seen, in the box's order; `seen_t` is when, `now_s` the box's clock then.
+
+    `failed` is the last request about a job that the box did not grant.
+    """
 
     jobs: tuple[Job, ...] | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
     older: int = 0
     now_s: float = 0.0
+    failed: JobRequestFailed | None = None
     seen_t: float | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
 
 
@@ -28,4 +32,8 @@ def _sampled(host: HostState, event: JobsSampled, t: float) -> None:
     slice_.jobs, slice_.older, slice_.now_s, slice_.seen_t = event.jobs, event.older, event.now_s, t
 
 
-REDUCERS: HostReducers = {JobsSampled: _sampled}
+def _failed(host: HostState, event: JobRequestFailed, _t: float) -> None:
+    host.jobs.failed = event
+
+
+REDUCERS: HostReducers = {JobsSampled: _sampled, JobRequestFailed: _failed}

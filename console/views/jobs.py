@@ -71,6 +71,11 @@ def ended(job: Job) -> bool:
     return job.state not in ("running", "draining") or (known(job.exit_code) and job.state == "draining")
 
 
+def may_live(job: Job) -> bool:
+    """Whether something of it may still run, so that stopping it makes sense."""
+    return job.state in ("running", "draining", "lost_unknown")
+
+
 def find_job(host: HostState, job_id: str) -> Job | None:
     """The job of this id."""
     jobs = host.jobs.jobs
@@ -81,6 +86,17 @@ def newest_job(host: HostState, kind: str | None = None) -> Job | None:
     """The youngest job, or the youngest of a kind."""
     jobs = [job for job in host.jobs.jobs if kind in (None, job.kind)] if known(host.jobs.jobs) else []
     return max(jobs, key=lambda job: job.created_s, default=None)
+
+
+def job_texts(job: Job) -> list[str]:
+    """One job in a few lines: how it stands, what it is, its words, where its files are."""
+    said = detail(job)
+    return [
+        f"{job.id}: {state_word(job)[1]}" + (f", {said}" if said else ""),
+        f"  {job.kind} of {job.key}, started {job.started} by {job.by}, pid {job.pid}",
+        f"  {' '.join(job.argv)}"[:400],
+        f"  folder {job.directory}",
+    ]
 
 
 def job_object(job: Job) -> dict[str, Any]:

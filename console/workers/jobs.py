@@ -17,7 +17,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from console.events.jobs import JobAction, JobRequestFailed
 from console.remote.bundle import STAGE0, bundle, frame
+from console.remote.errors import RemoteError
 from console.values import CleanText, clean, clean_tree
 from console.workers.box import Box
 
@@ -113,6 +115,19 @@ async def stop(box: Box, job_id: str, grace_s: float | None = None) -> list[int]
     answer = await _ask(box, ASK_LIMIT_S, op="stop", id=job_id, by=user_at_laptop(), grace_s=grace_s)
     await _look(box)
     return list(answer["pids"])
+
+
+async def request(box: Box, action: JobAction, job_id: str) -> None:
+    """The same for a screen: what goes wrong becomes a fact."""
+    try:
+        if action == "stop":
+            await stop(box, job_id)
+        else:
+            await (pause if action == "pause" else resume)(box, job_id)
+    except (JobError, RemoteError) as error:
+        unknown = "" if isinstance(error, JobError) else " Whether the box did it is not known."
+        reason = clean(f"{error}{unknown}")
+        box.publish(JobRequestFailed(host=box.name, job=clean(job_id), action=action, reason=reason))
 
 
 async def pause(box: Box, job_id: str) -> None:

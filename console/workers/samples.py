@@ -11,7 +11,7 @@ from console.events import Event, host, jobs, serve
 # The only kinds that a box may put into the session by itself.
 SAMPLE_KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
-    for kind in (*host.EVENTS, *jobs.EVENTS, serve.ServersSampled)
+    for kind in (*host.EVENTS, jobs.JobsSampled, serve.ServersSampled)
     if kind not in (host.GpusExpected, host.MachineIdentified)
 }
 

@@ -43,6 +43,9 @@ class Controls:
     def accept_host_key(self, host: str) -> None:
         self.asked.append(("accept", host))
 
+    def change_job(self, host: str, action: str, job_id: str) -> None:
+        self.asked.append((action, job_id))
+
     def shell_command(self, host: str) -> Sequence[str]:
         return ["true"]
 

@@ -1,0 +1,50 @@
+"""Keys of screen 8: pause or resume, and stop, the job under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from console.events.jobs import Job
+from console.screens.deck import Deck
+from console.screens.frame import Frame
+from console.screens.handler import Handler
+from console.screens.jobs import JobsScreen
+from console.views.jobs import find_job, may_live
+from widgets.dialog import ConfirmDialog
+
+
+def _chosen(deck: Deck, frame: Frame) -> Job | None:
+    """The job that is meant, if it still does something; else why not is said."""
+    screen = deck.screen
+    job = find_job(frame.host, screen.chosen) if isinstance(screen, JobsScreen) and frame.host else None
+    if job is None:
+        deck.notify("Choose a job on screen 8.", severity="warning")
+    elif not may_live(job):
+        deck.notify(f"{job.id} has ended.", severity="warning")
+        return None
+    return job
+
+
+def _pause(deck: Deck, frame: Frame) -> None:
+    job, controls = _chosen(deck, frame), deck.session.controls
+    if job and controls and frame.host:
+        controls.change_job(frame.host.name, "resume" if job.paused else "pause", job.id)
+
+
+def _stop(deck: Deck, frame: Frame) -> None:
+    job, controls, host = _chosen(deck, frame), deck.session.controls, frame.host
+    if job is None or controls is None or host is None:
+        return
+    name = host.name
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            controls.change_job(name, "stop", job.id)
+
+    rows = [("stops", f"{job.kind} of {job.key}"), ("pid", str(job.pid)), ("started by", job.by)]
+    rows.append(("grace", f"{job.grace_s:g} s, then what is left is killed"))
+    twin = f"gpudeck jobs {name} stop {job.id}"
+    deck.push_screen(ConfirmDialog("Stop a job", rows, yes="Stop", twin=twin), answered)
+
+
+HANDLERS: Mapping[str, Handler] = {"pause_job": _pause, "stop": _stop}
