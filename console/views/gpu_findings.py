@@ -17,19 +17,24 @@ SLOWDOWN_C = 90  # where the driver tells no limit
 
 
 class Finding(NamedTuple):
-    """`kind`: info is worth knowing, warn costs speed or will cost more, fail must be dealt with."""
+    """`kind`: info is worth knowing, warn costs speed or will cost more, fail must be dealt with.
+
+    `word` is its short name in the GPU's row; a matter of settings has none.
+    """
 
     kind: Literal["info", "warn", "fail"]
     sentence: str
+    word: str = ""
 
 
 def gpu_findings(gpu: Gpu, now_t: float) -> list[Finding]:
     """All that is wrong or unusual, the worst first. `now_t` is the session's time."""
-    findings = [*_spinning(gpu, now_t), *_heat(gpu), *_orphan(gpu), *_power_limit(gpu)]
+    findings = [*_spinning(gpu, now_t), *_slowed(gpu), *_heat(gpu), *_orphan(gpu), *_power_limit(gpu), *_memory(gpu)]
     if gpu.health is not None:
         findings += [*_pcie(gpu, gpu.health, now_t), *_memory_health(gpu.health), *_settings(gpu.health)]
     if gpu.identity.mig_enabled is True:
-        findings.append(Finding("info", f"MIG is on: {len(gpu.identity.mig_devices)} devices inside"))
+        devices = len(gpu.identity.mig_devices)
+        findings.append(Finding("info", f"MIG is on: {devices} devices inside; utilisation n/a (MIG)"))
     return sorted(findings, key=lambda finding: ("fail", "warn", "info").index(finding.kind))
 
 
@@ -42,7 +47,19 @@ def _spinning(gpu: Gpu, now_t: float) -> Iterator[Finding]:
         "fail" if lasts >= SPIN_FAIL_S else "warn",
         f"spin-hang suspected: {gpu.gauges.util_pct} % utilised at {watts} for {format_duration(lasts)}, "
         "a collective that never completes looks like this",
+        "SPIN?",
     )
+
+
+def _slowed(gpu: Gpu) -> Iterator[Finding]:
+    """A power cap is normal under load; heat costs speed; a hardware slowdown or power brake is a fault."""
+    throttle = gpu.gauges.throttle if gpu.gauges else ()
+    if not known(throttle):
+        return
+    if "hw_slowdown" in throttle:
+        yield Finding("fail", "slowed by the hardware: heat at its limit, or a power brake from the supply", "SLOW")
+    elif "thermal" in throttle:
+        yield Finding("warn", "clocks are lowered because of heat: look at the air flow", "HOT")
 
 
 def _heat(gpu: Gpu) -> Iterator[Finding]:
@@ -52,7 +69,7 @@ def _heat(gpu: Gpu) -> Iterator[Finding]:
     left = (limit if known(limit) else SLOWDOWN_C) - gpu.gauges.temperature_c
     if left <= 10:
         kind: Literal["warn", "fail"] = "fail" if left <= 3 else "warn"
-        yield Finding(kind, f"{gpu.gauges.temperature_c} °C, {max(left, 0)} °C below the slowdown")
+        yield Finding(kind, f"{gpu.gauges.temperature_c} °C, {max(left, 0)} °C below the slowdown", "HOT")
 
 
 def orphan_bytes(gpu: Gpu) -> int | Unknown:
@@ -77,6 +94,7 @@ def _orphan(gpu: Gpu) -> Iterator[Finding]:
         yield Finding(
             "warn",
             f"{format_bytes(orphan)} held by a process that is not visible here (sudo fuser -v /dev/nvidia*)",
+            "HELD",
         )
 
 
@@ -86,28 +104,39 @@ def _power_limit(gpu: Gpu) -> Iterator[Finding]:
         yield Finding("warn", f"power limit {limit:.0f} W, the default is {default:.0f} W")
 
 
+def _memory(gpu: Gpu) -> Iterator[Finding]:
+    if gpu.identity.unified_memory:
+        yield Finding("info", "unified memory: its numbers are the machine's, and there is no PCIe link")
+    elif gpu.gauges is not None and known(gpu.gauges.memory_used_bytes) and _cannot(gpu.gauges.memory_reserved_bytes):
+        yield Finding("info", "memory in use includes what the driver keeps for itself: an old driver")
+
+
+def _cannot(value: int | Unknown) -> bool:
+    return not known(value) and value.reason.startswith("n/a")
+
+
 def _pcie(gpu: Gpu, health: GpuHealth, now_t: float) -> Iterator[Finding]:
     """A narrow link is a fault at any time; a slow one only under load, an idle card saves power."""
     width, width_max = health.pcie_width, health.pcie_width_max
     if known(width) and known(width_max) and width < width_max:
-        yield Finding("fail", f"PCIe x{width} instead of x{width_max}: slot, riser, or a seat that is not firm")
+        yield Finding("fail", f"PCIe x{width} instead of x{width_max}: slot, riser, or a seat that is not firm", "PCIE")
     gen, gen_max = health.pcie_gen, health.pcie_gen_max
     busy = gpu.busy_since_t is not None and now_t - gpu.busy_since_t >= BUSY_S
     if busy and known(gen) and known(gen_max) and gen < gen_max:
-        yield Finding("warn", f"PCIe generation {gen} instead of {gen_max} under load")
+        yield Finding("warn", f"PCIe generation {gen} instead of {gen_max} under load", "PCIE")
     if gpu.pcie_replayed_t is not None and now_t - gpu.pcie_replayed_t <= REPLAY_S:
-        yield Finding("warn", "PCIe replays: the link corrects errors")
+        yield Finding("warn", "PCIe replays: the link corrects errors", "PCIE")
 
 
 def _memory_health(health: GpuHealth) -> Iterator[Finding]:
     if known(health.ecc_uncorrected) and health.ecc_uncorrected > 0:
-        yield Finding("fail", f"{health.ecc_uncorrected} uncorrected ECC errors since the driver was loaded")
+        yield Finding("fail", f"{health.ecc_uncorrected} uncorrected ECC errors since the driver was loaded", "ECC")
     if health.remap_failed is True:
-        yield Finding("fail", "a memory row could not be remapped: replace the GPU")
+        yield Finding("fail", "a memory row could not be remapped: replace the GPU", "REMAP")
     if health.remap_pending is True:
-        yield Finding("warn", "a remapped memory row waits for a GPU reset")
+        yield Finding("warn", "a remapped memory row waits for a GPU reset", "REMAP")
     if known(health.recovery_action) and health.recovery_action != "none":
-        yield Finding("fail", f"the driver asks to: {health.recovery_action}")
+        yield Finding("fail", f"the driver asks to: {health.recovery_action}", "RESET")
 
 
 def _settings(health: GpuHealth) -> Iterator[Finding]:

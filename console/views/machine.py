@@ -14,16 +14,24 @@ def machine_facts(host: HostState) -> list[Fact]:
 
 
 def _identity(host: HostState) -> list[Fact]:
-    identity, hardware = host.hardware.identity, host.hardware
+    identity = host.hardware.identity
     if identity is None:
         return []
     return [
         ("host", str(identity.hostname), ""),
         ("system", f"{identity.os}, Linux {identity.kernel}", ""),
-        ("driver", f"{hardware.driver_version}, CUDA {hardware.cuda_version}", ""),
+        _driver(host),
         ("python", str(identity.python_version), ""),
         ("boot", str(identity.boot_id), ""),
     ]
+
+
+def _driver(host: HostState) -> Fact:
+    hardware = host.hardware
+    if not known(hardware.driver_version):
+        reason = hardware.gpus.reason if not known(hardware.gpus) else hardware.driver_version.reason
+        return "driver", f"unknown: {reason}", "warn"
+    return "driver", f"{hardware.driver_version}, CUDA {hardware.cuda_version}", ""
 
 
 def _sample(host: HostState) -> list[Fact]:

@@ -7,10 +7,15 @@ from typing import NamedTuple
 from console.events.link import HostKeyAsked, HostKeyChanged
 from console.gates.access import access_gate
 from console.state import HostState
-from console.values import format_duration, format_gb, known
+from console.values import format_duration, known
+from console.views.disks import disk_row, disk_sentence
+from console.views.gpus import gpu_notes
 from console.views.hub import access_word
 from console.views.hub_transfers import fell_short_sentence
 from console.views.status import gpu_state
+from console.views.xids import index_of, xid_meaning, xid_sentence
+
+XID_S = 3600.0
 
 
 class Next(NamedTuple):
@@ -26,7 +31,16 @@ def next_step(host: HostState | None, now: float) -> Next:
     if host is None:
         return Next("busy", "choose a host", "enter")
     return (
-        _link(host, now) or _gpus(host) or _hub(host) or _disks(host) or _probes(host) or Next("ok", "nothing blocks")
+        _link(host, now)
+        or _gpus(host)
+        or _found(host, now, "fail")
+        or _hub(host)
+        or _disks(host, "fail")
+        or _disks(host, "warn")
+        or _probes(host)
+        or _found(host, now, "warn")
+        or _xids(host, now)
+        or Next("ok", "nothing blocks")
     )
 
 
@@ -74,12 +88,28 @@ def _hub(host: HostState) -> Next | None:
     return None
 
 
-def _disks(host: HostState) -> Next | None:
+def _found(host: HostState, now: float, level: str) -> Next | None:
+    """What was found about a GPU; settings, which have no word of their own, block nothing."""
+    for note in gpu_notes(host, now):
+        if note.finding.kind == level and note.finding.word:
+            return Next(level, f"{note.who}: {note.finding.sentence}", "2")
+    return None
+
+
+def _xids(host: HostState, now: float) -> Next | None:
+    """The last hour's errors that are no program's own fault."""
+    recent = [xid for xid in host.hardware.xids if now - xid.t < XID_S and xid_meaning(xid.fact.xid).kind != "info"]
+    if not recent:
+        return None
+    return Next("warn", xid_sentence(recent[-1].fact, index_of(host, recent[-1].fact)), "2")
+
+
+def _disks(host: HostState, level: str) -> Next | None:
     disks = host.hardware.disks
     for disk in disks if known(disks) else ():
-        if disk.state != "ok":
-            free = f", {format_gb(disk.available_bytes)} left" if known(disk.available_bytes) else ""
-            return Next("warn", f"disk {disk.mount} {disk.state.replace('_', ' ')}{free}")
+        row = disk_row(host, disk)
+        if row.kind == level and row.word != "low":
+            return Next(level, disk_sentence(host, disk), "2")
     return None
 
 

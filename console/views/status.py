@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from console.events.host import Disk, GpuGauges, GpuProcess
+from console.events.host import Disk, GpuGauges, GpuHealth, GpuProcess
 from console.state import HostState
 from console.state.host import Gpu
 from console.values import Unknown, known
+from console.views.disks import disk_state, full_in_s
+from console.views.gpu_findings import gpu_findings, orphan_bytes
 from console.views.hub import repos_value, token_value
 from console.views.jobs import jobs_value
 from console.views.serve import server_objects
+from console.views.topology import topology_value
+from console.views.xids import xids_value
 
 SCHEMA = "gpudeck.status/1"
 _NO_GAUGES = Unknown("not sampled yet")
+_NO_HEALTH = Unknown("not read yet")
 
 
 def status(host: HostState, now: float) -> dict[str, Any]:
@@ -31,8 +36,10 @@ def status(host: HostState, now: float) -> dict[str, Any]:
         },
         "machine": _machine(host),
         "gpus_expected": host.hardware.gpus_expected,
-        "gpus": [_gpu(gpu) for gpu in gpus.values()] if known(gpus) else gpus,
-        "disks": [_disk(disk) for disk in hardware.disks] if known(hardware.disks) else hardware.disks,
+        "gpus": [_gpu(gpu, now) for gpu in gpus.values()] if known(gpus) else gpus,
+        "topology": topology_value(host),
+        "xid": xids_value(host),
+        "disks": [_disk(host, disk) for disk in hardware.disks] if known(hardware.disks) else hardware.disks,
         "token": token_value(host),
         "repos": repos_value(host),
         "servers": server_objects(host, now),
@@ -59,7 +66,7 @@ def gpu_state(gpu: Gpu) -> tuple[str, str]:
     return (gpu.gauges.state, gpu.gauges.state_reason) if gpu.gauges else ("ok", "not sampled yet")
 
 
-def _gpu(gpu: Gpu) -> dict[str, Any]:
+def _gpu(gpu: Gpu, now: float) -> dict[str, Any]:
     identity, gauges = gpu.identity, gpu.gauges
     state, reason = gpu_state(gpu)
     live = gauges if state != "missing" else None
@@ -74,7 +81,20 @@ def _gpu(gpu: Gpu) -> dict[str, Any]:
         **{name: getattr(live, name) if live else _NO_GAUGES for name in _GAUGES},
         "power_limit_w": identity.power_limit_w,
         "processes": [_process(one) for one in gpu.processes] if known(gpu.processes) else gpu.processes,
+        "orphan_bytes": orphan_bytes(gpu),
+        "energy_j": gpu.energy_j,
+        "unified_memory": identity.unified_memory,
+        "mig_enabled": identity.mig_enabled,
+        "mig_devices": identity.mig_devices,
+        "health": _health(gpu.health),
+        "findings": [{"severity": one.kind, "sentence": one.sentence} for one in gpu_findings(gpu, now)],
     }
+
+
+def _health(health: GpuHealth | None) -> dict[str, Any] | Unknown:
+    if health is None:
+        return _NO_HEALTH
+    return {name: getattr(health, name) for name in health.__struct_fields__ if name != "uuid"}
 
 
 _GAUGES = tuple(name for name in GpuGauges.__struct_fields__ if name not in ("uuid", "state", "state_reason"))
@@ -84,5 +104,8 @@ def _process(process: GpuProcess) -> dict[str, Any]:
     return {name: getattr(process, name) for name in process.__struct_fields__}
 
 
-def _disk(disk: Disk) -> dict[str, Any]:
-    return {name: getattr(disk, name) for name in disk.__struct_fields__}
+def _disk(host: HostState, disk: Disk) -> dict[str, Any]:
+    state, reason = disk_state(disk)
+    fields = {name: getattr(disk, name) for name in disk.__struct_fields__}
+    left_s = full_in_s(host, disk)
+    return fields | {"state": state, "state_reason": reason, "full_in_s": round(left_s, 1) if known(left_s) else left_s}

@@ -6,21 +6,25 @@ from console.events.host import Disk
 from console.state import HostState
 from console.state.host import Gpu
 from console.values import (
-    CleanText,
-    Unknown,
     format_bytes,
     format_duration,
     format_gib,
     format_percent,
     known,
 )
+from console.views.disks import disk_row
+from console.views.gpu_health import mig_lines
+from console.views.gpus import gpu_notes, gpu_title, mark, process_text
 from console.views.hub import hub_lines
 from console.views.jobs import job_lines
 from console.views.next import next_step
 from console.views.serve import servers_lines
 from console.views.status import gpu_state
+from console.views.topology import all_reduce_of
+from console.views.xids import xid_lines
 
 SPARKS = " ▁▂▃▄▅▆▇█"
+_SIGNS = {"fail": "✗", "warn": "!", "info": "·"}
 
 
 def status_lines(host: HostState, now: float) -> list[str]:
@@ -28,7 +32,7 @@ def status_lines(host: HostState, now: float) -> list[str]:
     return [
         _link(host, now),
         f"NEXT  {next_step(host, now).sentence}",
-        *_gpus(host),
+        *_gpus(host, now),
         *_disks(host),
         *hub_lines(host),
         *servers_lines(host, now),
@@ -51,17 +55,19 @@ def _link(host: HostState, now: float) -> str:
     return ", ".join(parts)
 
 
-def _gpus(host: HostState) -> list[str]:
+def _gpus(host: HostState, now: float) -> list[str]:
     gpus = host.hardware.gpus
     if not known(gpus):
         return [f"GPUs  unknown: {gpus.reason}"]
     if not gpus:
         return ["GPUs  none"]
-    expected = host.hardware.gpus_expected
-    count = f"{len(gpus)} of {expected}" if known(expected) and expected != len(gpus) else str(len(gpus))
-    names = sorted({str(gpu.identity.name) for gpu in gpus.values()})
-    driver = host.hardware.driver_version
-    return [f"GPUs  {count} × {', '.join(names)}, driver {driver}", *map(_gpu, gpus.values())]
+    lines = [f"GPUs  {gpu_title(host)}, driver {host.hardware.driver_version}", *map(_gpu, gpus.values())]
+    lines += [f"      {_SIGNS[note.finding.kind]} {note.who}: {note.finding.sentence}" for note in gpu_notes(host, now)]
+    lines += [f"      {_SIGNS[kind]} {line}" for kind, line in xid_lines(host, now)]
+    lines += [f"      {line}" for line in mig_lines(host)]
+    if outlook := all_reduce_of(host):
+        lines.append(f"Links {outlook.sentence}")
+    return lines
 
 
 def _gpu(gpu: Gpu) -> str:
@@ -71,9 +77,11 @@ def _gpu(gpu: Gpu) -> str:
         return f"  {gpu.identity.index}  {state.upper() if state != 'ok' else state}  {reason}".rstrip()
     used = format_gib(gauges.memory_used_bytes)
     total = format_gib(gpu.identity.memory_total_bytes)
-    power = f"{gauges.power_w:.0f} W" if known(gauges.power_w) else "unknown W"
-    heat = f"{gauges.temperature_c} °C" if known(gauges.temperature_c) else "unknown °C"
-    line = f"  {gpu.identity.index}  {format_percent(gauges.util_pct):>7}  {used:>9} of {total}  {heat:>5}  {power:>6}"
+    power = f"{gauges.power_w:.0f} W" if known(gauges.power_w) else f"{mark(gauges.power_w)} W"
+    heat = f"{gauges.temperature_c} °C" if known(gauges.temperature_c) else f"{mark(gauges.temperature_c)} °C"
+    util = format_percent(gauges.util_pct) if known(gauges.util_pct) else mark(gauges.util_pct)
+    util = "n/a (MIG)" if gpu.identity.mig_enabled is True else util
+    line = f"  {gpu.identity.index}  {util:>7}  {used:>9} of {total}  {heat:>5}  {power:>6}"
     return f"{line}  {state}{': ' + reason if reason else ''}  {sparkline(gpu)}  {_owners(gpu)}".rstrip()
 
 
@@ -86,25 +94,20 @@ def sparkline(gpu: Gpu, width: int = 20) -> str:
 def _owners(gpu: Gpu) -> str:
     if not known(gpu.processes):
         return ""
-    return ", ".join(f"{_text(one.user)}:{_text(one.command)}" for one in gpu.processes)
-
-
-def _text(value: CleanText | Unknown) -> str:
-    return str(value) if known(value) else "?"
+    return ", ".join(map(process_text, gpu.processes))
 
 
 def _disks(host: HostState) -> list[str]:
     disks = host.hardware.disks
     if not known(disks):
         return [f"Disks unknown: {disks.reason}"]
-    return ["Disks", *map(_disk, disks)]
+    return ["Disks", *(_disk(host, disk) for disk in disks)]
 
 
-def _disk(disk: Disk) -> str:
+def _disk(host: HostState, disk: Disk) -> str:
     left = f"{format_bytes(disk.available_bytes)} left of {format_bytes(disk.total_bytes)}"
-    notes = [disk.fstype] + ["RAM"] * disk.is_ram + ["read-only"] * disk.read_only
-    state = disk.state.replace("_", " ") + (f": {disk.state_reason}" if disk.state_reason else "")
-    return f"  {disk.mount}  {left}  {' '.join(notes)}  {state}"
+    row = disk_row(host, disk)
+    return f"  {disk.mount}  {left}  {row.word}  {row.detail}"
 
 
 def _machine(host: HostState) -> list[str]:

@@ -102,7 +102,7 @@ def test_a_lowered_power_limit_and_mig() -> None:
     lowered = (0.0, identified(identity(0, power_limit_w=450.0, mig_enabled=True)))
     assert findings(lowered, one()) == [
         ("warn", "power limit 450 W, the default is 700 W"),
-        ("info", "MIG is on: 0 devices inside"),
+        ("info", "MIG is on: 0 devices inside; utilisation n/a (MIG)"),
     ]
 
 
