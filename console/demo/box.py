@@ -1,14 +1,20 @@
-"""The demo box: a home of its own behind a real SSH server on loopback."""
+"""The demo box: a home of its own behind a real SSH server on loopback, a Hub, and an interpreter with SGLang's stand-in."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import importlib.util
 import os
 import tempfile
+import venv
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
+from console.demo import shelf
+from console.demo.hub import FakeHub
+from console.demo.sglang import install
 from console.remote.demo_server import demo_server
 
 ALIAS = "demo"
@@ -19,14 +25,38 @@ class DemoBox(NamedTuple):
 
     home: Path
     ssh_config: Path
+    hub: FakeHub
 
 
 @contextlib.asynccontextmanager
 async def demo_box() -> AsyncIterator[DemoBox]:
-    """Start the box; it inherits the console's environment, but for its home."""
-    with tempfile.TemporaryDirectory(prefix="gpudeck-demo-") as directory:
+    """Start the box; it inherits the console's environment, but for its home, its Hub and its python3."""
+    with tempfile.TemporaryDirectory(prefix="gpudeck-demo-", ignore_cleanup_errors=True) as directory, FakeHub() as hub:
         home = Path(directory)
-        env = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "GPUDECK_"))}
-        env |= {"HOME": str(home), "GPUDECK_DEMO_STATE": str(home / "gpus.json")}
-        async with demo_server(home, env, ALIAS) as server:
-            yield DemoBox(home, server.ssh_config)
+        shelf.fill(hub)
+        await asyncio.to_thread(_make_python, home / "venv")
+        async with demo_server(home, _environment(home, hub), ALIAS) as server:
+            yield DemoBox(home, server.ssh_config, hub)
+
+
+def _environment(home: Path, hub: FakeHub) -> dict[str, str]:
+    dropped = ("XDG_", "GPUDECK_", "HF_", "HUGGING_FACE", "PYTHON")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return env | {
+        "HOME": str(home),
+        "PATH": f"{home / 'venv' / 'bin'}{os.pathsep}{env.get('PATH', os.defpath)}",
+        "HF_ENDPOINT": hub.endpoint,
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "NO_PROXY": "127.0.0.1,localhost",
+        "GPUDECK_DEMO_STATE": str(home / "gpus.json"),
+    }
+
+
+def _make_python(directory: Path) -> None:
+    """An interpreter whose `sglang` is the stand-in and whose `huggingface_hub` is the one installed here."""
+    venv.EnvBuilder(symlinks=True, with_pip=False).create(directory)
+    (site,) = (directory / "lib").glob("python*/site-packages")
+    install(site)
+    found = importlib.util.find_spec("huggingface_hub")
+    if found is not None and found.origin is not None:
+        (site / "installed.pth").write_text(f"{Path(found.origin).parents[1]}\n")

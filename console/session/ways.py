@@ -7,27 +7,18 @@ import importlib.util
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from console.config import Config, HostConfig
-from console.config.aliases import ssh_aliases
-from console.config.memory import recent_hosts
 from console.remote.agent import Agent
 from console.remote.asker import Asker
+from console.session.picker import DEMO, LOCAL, Picker
 from console.workers.link import Link
 
 if TYPE_CHECKING:
     from console.demo.box import DemoBox
-
-DEMO, LOCAL = "demo", "local"
-
-
-class Choice(NamedTuple):
-    """A box that can be opened."""
-
-    name: str
-    source: str
-    way: str = ""
 
 
 class LocalLink:
@@ -60,6 +51,7 @@ class Ways:
         self._resources = resources
         self._remembered: dict[str, str] = {}
         self._demo: DemoBox | None = None
+        self.picker = Picker(config, self._ssh_config)
 
     @property
     def _ssh_config(self) -> Path | None:
@@ -93,6 +85,12 @@ class Ways:
         self._demo = box
         return box
 
+    def opened(self, host: HostConfig) -> HostConfig:
+        """The configuration of a box that is open: the demo box tells where its models lie."""
+        if host.name != DEMO or self._demo is None or host.dir is not None:
+            return host
+        return msgspec.structs.replace(host, dir=str(self._demo.home / "models"))
+
     def nvml(self, host: HostConfig) -> bytes:
         """nvidia-ml-py's single file as it is installed here; the demo box plays its own."""
         name = "console.demo.nvml" if host.name == DEMO else "pynvml"
@@ -100,14 +98,6 @@ class Ways:
         if spec is None or spec.origin is None:
             raise ModuleNotFoundError(name)
         return Path(spec.origin).read_bytes()
-
-    def choices(self) -> Sequence[Choice]:
-        """Recent boxes, configured ones, aliases of the SSH configuration, this machine, the demo."""
-        found = [Choice(name, "recent") for name in recent_hosts()]
-        found += [Choice(name, "configuration", host.ssh) for name, host in self.config.hosts.items()]
-        found += [Choice(name, "SSH configuration") for name in ssh_aliases(self._ssh_config)]
-        found += [Choice(LOCAL, "this machine"), Choice(DEMO, "no GPU, no SSH needed")]
-        return list({choice.name: choice for choice in reversed(found)}.values())[::-1]
 
     def shell_command(self, host: HostConfig) -> Sequence[str]:
         """The arguments of an interactive shell on the box."""
