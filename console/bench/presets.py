@@ -6,6 +6,7 @@ until their end · `slo` Poisson arrivals against latency limits (MLPerf's for D
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -129,10 +130,12 @@ class Target(msgspec.Struct, frozen=True):
     gpus: tuple[str, ...] = ()
 
 
-def worker_config(preset: Preset, data: Dataset, target: Target, nonce_seed: str) -> dict[str, Any]:
-    """The load worker's configuration without `directory` and secrets, which the job adds on the box."""
+def worker_config(
+    preset: Preset, wanted: Sequence[PlannedPoint], data: Dataset, target: Target, nonce_seed: str
+) -> dict[str, Any]:
+    """The load worker's configuration for these points of a preset."""
     points = []
-    for point in planned(preset):
+    for point in wanted:
         spec: dict[str, Any] = {
             "name": point.name,
             "concurrency": point.concurrency,

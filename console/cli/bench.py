@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from console.bench.datasets import Dataset, DatasetError, dataset
-from console.bench.presets import MAX_CONCURRENCY, PRESETS, SLOS, Preset, estimate, planned
-from console.bench.store import run_json
+from console.bench.presets import MAX_CONCURRENCY, PRESETS, SLOS, PlannedPoint, Preset, estimate, planned
+from console.bench.store import Run, run_json
 from console.cli import serving
 from console.cli.boxes import connected, run
 from console.cli.flags import Flags
@@ -95,10 +95,12 @@ async def _bench(flags: Flags, host: str, preset: Preset, given: dict[str, Any])
         await settled(session, host)
         server = ready_server(session, host, given["server"] or "")
         own = serving.recipe_on(session, host, recipe) if recipe else serving.recipe_of(flags, session, host, server)
-        spec = await prepared(session, host, server, own, preset, command_line(host, given))
+        wish = Wish(preset, tuple(planned(preset)), command_line(host, given))
+        spec = await prepared(session, host, server, own, wish)
         if given["dry_run"]:
             return _dry(flags, host, preset, spec)
-        return await measured(flags, session, host, preset, spec, given["detach"])
+        say(flags, price_sentence(preset))
+        return await measured(flags, session, host, spec, detach=given["detach"])
 
 
 def command_line(host: str, given: dict[str, Any]) -> str:
@@ -123,10 +125,19 @@ def ready_server(session: LiveSession, host: str, name: str) -> ServerState:
     return server
 
 
-async def prepared(
-    session: LiveSession, host: str, server: ServerState, recipe: Recipe | None, preset: Preset, words: str
-) -> JobSpec:
+class Wish(msgspec.Struct, frozen=True):
+    """What to measure: a preset, the points of it, and how it was asked for."""
+
+    preset: Preset
+    points: tuple[PlannedPoint, ...]
+    command: str
+    sweep: str = ""
+    baseline: str = ""
+
+
+async def prepared(session: LiveSession, host: str, server: ServerState, recipe: Recipe | None, wish: Wish) -> JobSpec:
     """The job that measures this server."""
+    preset = wish.preset
     box, hardware = box_of(session, host), session.state.hosts[host].hardware
     job = find_job(session.state.hosts[host], server.id)
     key = serving.secrets_of(recipe).flags.get("api-key") if recipe else None
@@ -136,9 +147,10 @@ async def prepared(
     if recipe is not None and not subject.recipe:
         subject = msgspec.structs.replace(subject, recipe=recipe.name)
     data = _data(preset, subject)
-    told = worker.manifest(box, subject, hardware, preset, data, words)
+    told = worker.manifest(box, subject, hardware, preset, data, wish.command)
+    told = msgspec.structs.replace(told, sweep=wish.sweep, baseline=wish.baseline)
     python = worker.interpreter(box, subject, recipe.python if recipe else None)
-    return worker.job_spec(subject, preset, data, told, python, key)
+    return worker.job_spec(subject, preset, wish.points, data, told, python, key)
 
 
 def _data(preset: Preset, subject: worker.Subject) -> Dataset:
@@ -165,19 +177,20 @@ def _dry(flags: Flags, host: str, preset: Preset, spec: JobSpec) -> int:
     return DONE
 
 
-async def measured(flags: Flags, session: LiveSession, host: str, preset: Preset, spec: JobSpec, detach: bool) -> int:
-    """Start the job or find it running; follow it until its points are stored."""
-    say(flags, price_sentence(preset))
+async def measured(
+    flags: Flags, session: LiveSession, host: str, spec: JobSpec, *, detach: bool, quiet: bool = False
+) -> int:
+    """Start the job or find it running; follow it until its points are stored. `quiet`: no run on standard output."""
     started, new = await begin(session, host, spec)
     if not new:
         say(flags, f"A measurement of this server runs already (job {started.id}): following it.")
     if detach:
         emit({"job": started.id, "directory": started.directory})
         return DONE
-    return await finished(flags, session, host, started)
+    return await finished(flags, session, host, started, quiet=quiet)
 
 
-async def finished(flags: Flags, session: LiveSession, host: str, started: Started) -> int:
+async def finished(flags: Flags, session: LiveSession, host: str, started: Started, *, quiet: bool = False) -> int:
     """Narrate to the end, then report the stored run."""
 
     def show(row: dict[str, Any]) -> None:
@@ -189,16 +202,20 @@ async def finished(flags: Flags, session: LiveSession, host: str, started: Start
     seen = session.state.hosts[host].bench.runs.get(started.id)
     if seen is None or seen.ended is None:
         raise StopError(FAILED, f"What {started.id} measured did not arrive; `gpudeck bench {host}` takes it up again.")
-    stored = found(store(), seen.began.run)
-    if flags.json_output:
-        emit({"schema": "gpudeck.run/1", "ts": session.header.at(session.state.t), **run_json(stored)})
-    else:
-        click.echo("\n".join(views.run_lines(stored)))
+    if not quiet:
+        _report(flags, session, found(store(), seen.began.run))
     for name, sentence in seen.failed:
         say(flags, f"{name}: {sentence}")
     if seen.ended.sentence:
         raise StopError(FAILED, f"{_capital(seen.ended.sentence)}.")
     return DONE
+
+
+def _report(flags: Flags, session: LiveSession, stored: Run) -> None:
+    if flags.json_output:
+        emit({"schema": "gpudeck.run/1", "ts": session.header.at(session.state.t), **run_json(stored)})
+    else:
+        click.echo("\n".join(views.run_lines(stored)))
 
 
 def _capital(sentence: CleanText) -> str:

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recipe": ("recipe", "Recipes: list, show, check, new."),
     "wait": ("wait", "Wait for a server, a download or a job."),
     "bench": ("bench", "Measure the running server at each concurrency."),
+    "sweep": ("sweep", "Measure recipes × flags × concurrency; resumable."),
     "runs": ("runs", "Stored runs: list, show, compare, export, import."),
     "jobs": ("jobs", "Jobs on a box: list, show, stop, pause, resume, prune."),
     "config": ("config", "Where configuration lies, what it says, its schema."),

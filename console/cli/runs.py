@@ -143,10 +143,21 @@ def _chosen(runs: RunStore, words: Sequence[str]) -> list[Run]:
     """Runs by id, or all runs of a sweep; each once, in the order of naming."""
     chosen: dict[str, Run] = {}
     for word in words:
-        swept = [run for run in runs.runs() if word in (run.manifest.sweep, run.manifest.sweep.partition("@")[0])]
-        for run in reversed(swept) if swept and word else [found(runs, word)]:
+        for run in swept(runs, word) or [found(runs, word)]:
             chosen[run.id] = run
     return list(chosen.values())
+
+
+def swept(runs: RunStore, sweep: str) -> list[Run]:
+    """The runs of a sweep, by its name or its id; a recipe that was measured in several goes is one run."""
+    whole: dict[str, Run] = {}
+    for run in reversed(runs.runs()):
+        told = run.manifest
+        if not told.sweep or sweep not in (told.sweep, told.sweep.partition("@")[0]):
+            continue
+        first = whole.get(told.recipe)
+        whole[told.recipe] = Run(first.manifest, first.points + run.points, first.notes) if first else run
+    return list(whole.values())
 
 
 def rendered(runs: Sequence[Run], kind: str) -> str:

@@ -7,7 +7,7 @@ import importlib.util
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import msgspec
 from console.bench import serverinfo
 from console.bench.datasets import Dataset
 from console.bench.points import Context
-from console.bench.presets import Preset, Target, estimate, planned, setup, worker_config
+from console.bench.presets import PlannedPoint, Preset, Target, estimate, setup, worker_config
 from console.bench.store import Manifest
 from console.events.serve import Server
 from console.models.config import ModelConfig, parse_config
@@ -182,10 +182,18 @@ def interpreter(box: Box, subject: Subject, recipe_python: str | None) -> str:
     return recipe_python or box.config.python or own or str(box.agent.hello.get("python") or "python3")
 
 
-def job_spec(subject: Subject, preset: Preset, data: Dataset, told: Manifest, python: str, key: str | None) -> JobSpec:
+def job_spec(
+    subject: Subject,
+    preset: Preset,
+    points: Sequence[PlannedPoint],
+    data: Dataset,
+    told: Manifest,
+    python: str,
+    key: str | None,
+) -> JobSpec:
     """The job: the worker as a bundle on its standard input, the server's key in its environment."""
     target = Target("127.0.0.1", subject.server.port, subject.model, subject.gpus)
-    config = worker_config(preset, data, target, secrets.token_hex(8))
+    config = worker_config(preset, points, data, target, secrets.token_hex(8))
     payload = frame(bundle(PACKAGE, config, {"pynvml": nvml_source()}))
     seen = context(subject, preset, data)
     return JobSpec(
@@ -198,7 +206,7 @@ def job_spec(subject: Subject, preset: Preset, data: Dataset, told: Manifest, py
             "run": told.id,
             "manifest": msgspec.to_builtins(told),
             "context": msgspec.to_builtins(seen),
-            "planned": [point.name for point in planned(preset)],
+            "planned": [point.name for point in points],
             "longest_s": estimate(preset).longest_s,
         },
         pause="file",

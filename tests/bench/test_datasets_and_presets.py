@@ -81,7 +81,7 @@ def test_the_estimate_covers_every_planned_point(preset: presets.Preset) -> None
     assert len(set(names)) == len(names) == price.points
     assert price.likely_s <= price.longest_s
     data = dataset(preset.dataset, preset.isl, 512)
-    config = presets.worker_config(preset, data, presets.Target("127.0.0.1", 30000, "m"), "n")
+    config = presets.worker_config(preset, points, data, presets.Target("127.0.0.1", 30000, "m"), "n")
     assert [spec["name"] for spec in config["points"]] == names
     assert config["max_s"] > price.longest_s
     json.dumps(config, allow_nan=False)

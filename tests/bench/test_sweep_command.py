@@ -1,0 +1,102 @@
+"""`gpudeck sweep local`: two recipes and a matrix on the SGLang stand-in, killed in the middle and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from console.bench.store import RunStore
+from tests.bench.conftest import ServedBox
+
+SWEEP = """
+[sweep]
+recipes = ["slow", "fast"]
+baseline = "slow"
+concurrency = [1, 2]
+preset = "smoke"
+repeats = 1
+"""
+QUICK = ("--window", "1", "--isl", "16", "--osl", "16")
+
+
+def runs_of(box: ServedBox) -> RunStore:
+    return RunStore(box.gpudeck.home / "data" / "gpudeck" / "runs")
+
+
+def a_sweep(box: ServedBox) -> Path:
+    box.recipe("slow", SGLANG_STANDIN_SPEED="4")
+    box.recipe("fast", SGLANG_STANDIN_SPEED="16")
+    file = box.directory / "night.toml"
+    file.write_text(SWEEP)
+    return file
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_in_the_middle_goes_on(served_box: ServedBox) -> None:
+    file, store = a_sweep(served_box), runs_of(served_box)
+    words = served_box.gpudeck.argv("sweep", "local", str(file), *QUICK)
+    env = served_box.gpudeck.env | {"STANDIN_KEY": "sk-test"}
+    walking = subprocess.Popen(
+        words, env=env, cwd=served_box.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not any(run.points for run in store.runs()):
+        time.sleep(0.1)
+    os.kill(walking.pid, signal.SIGKILL)
+    _, errors = walking.communicate()
+    assert any(run.points for run in store.runs()), errors
+    done = subprocess.run(
+        [*words, "--json"], env=env, cwd=served_box.directory, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["schema"] == "gpudeck.sweep/1"
+    assert told["failed"] == []
+    measured = sorted((run.manifest.recipe, point.name) for run in store.runs() for point in run.points)
+    assert measured == [(recipe, name) for recipe in ("fast", "slow") for name in ("c0001-r0", "c0002-r0")]
+    out = served_box.directory / "report"
+    made = served_box.gpudeck.run("runs", "export", "night", "--format", "md", "--out", str(out))
+    assert made.returncode == 0, made.stderr
+    text = (out / "report.md").read_text()
+    assert "## Comparisons" in text
+    assert "fast against slow" in text
+    before = len(store.runs())
+    again = subprocess.run(
+        [*words, "--json"], env=env, cwd=served_box.directory, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    assert len(store.runs()) == before
+
+
+def test_gates_order_and_price_come_first(served_box: ServedBox) -> None:
+    file = a_sweep(served_box)
+    file.write_text(SWEEP + "[sweep.matrix]\nspeculative-num-draft-tokens = [4, 8]\n")
+    done = served_box.gpudeck.run("sweep", "local", str(file), "--dry-run", "--json", STANDIN_KEY="sk-test")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert [unit["recipe"] for unit in told["units"]] == ["slow", "fast"]
+    assert told["dry_run"]
+    assert told["likely_s"] > 0
+    assert runs_of(served_box).runs() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (SWEEP.replace('"fast"]', '"fats"]'), "fats"),
+        (SWEEP.replace('preset = "smoke"', 'preset = "dance"'), "dance"),
+        ("[other]\n", "sweep"),
+    ],
+)
+def test_a_bad_file_is_a_usage_error(served_box: ServedBox, text: str, sentence: str) -> None:
+    file = a_sweep(served_box)
+    file.write_text(text)
+    done = served_box.gpudeck.run("sweep", "local", str(file))
+    assert done.returncode == 2
+    assert sentence in done.stderr
