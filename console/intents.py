@@ -87,6 +87,14 @@ INTENTS: tuple[Intent, ...] = (
         guard=_needs_host,
     ),
     Intent(
+        "screen_server",
+        ("5",),
+        "Server",
+        "The server: phases, load, cause and ways out, its log",
+        command="gpudeck serve {host} status",
+        guard=_needs_host,
+    ),
+    Intent(
         "screen_jobs",
         ("8",),
         "Jobs",
@@ -94,6 +102,8 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck jobs {host}",
         guard=_needs_host,
     ),
+    Intent("find", ("slash",), "Find", "Find a text in the log", command="gpudeck serve {host} logs"),
+    Intent("filter", ("ampersand",), "Filter", "Show only lines with a text", command="gpudeck serve {host} logs"),
     Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
     Intent(
         "check_again", ("r",), "Check again", "Reconnect now, or read everything again", where="live", footer=True,

@@ -1,12 +1,11 @@
-"""The servers of a box as data, as text lines and as the parts of the server pane."""
+"""The servers of a box as data and as text lines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from console.events.jobs import Job
-from console.events.serve import LogRow
 from console.serve.argv import read_flags
 from console.serve.eta import remaining_s
 from console.serve.phases import STARTING
@@ -231,43 +230,3 @@ def servers_lines(host: HostState, now: float) -> list[str]:
     if not found:
         return ["Servers none"]
     return ["Servers", *(line for one in found for line in server_lines(host, one, now))]
-
-
-class PhaseStep(NamedTuple):
-    """A step of the phase bar: `state` is done, active, failed or ahead; seconds where known."""
-
-    name: str
-    state: str
-    seconds: float | None
-    done: int = 0
-    total: int = 0
-
-
-_STEPS = ("imports", "distributed", "weights", "kv", "graphs", "warmup", "ready")
-
-
-def phase_steps(server: ServerState, now: float) -> list[PhaseStep]:
-    """The start as a bar: phases that were met with their times, then those ahead."""
-    steps: list[PhaseStep] = []
-    met = [(phase, t) for phase, _, t in server.phases if phase in STARTING or phase == "ready"]
-    ends = [t for _, t in met[1:]] + [now]
-    for at, ((phase, t), end) in enumerate(zip(met, ends, strict=True)):
-        last = at == len(met) - 1
-        failed = last and server.phase == "crashed"
-        state = "failed" if failed else "active" if last and server.phase == phase and phase != "ready" else "done"
-        bar = server.progress if state == "active" else None
-        end = server.ended_t if failed else end
-        steps.append(
-            PhaseStep(phase.replace("_", " "), state, end - t, bar.done if bar else 0, bar.total if bar else 0)
-        )
-    seen = {phase for phase, _ in met}
-    if server.phase in STARTING:
-        last_at = max((_STEPS.index(phase) for phase in seen if phase in _STEPS), default=-1)
-        steps += [PhaseStep(name, "ahead", None) for name in _STEPS[last_at + 1 :]]
-    return steps
-
-
-def log_text(row: LogRow) -> str:
-    """A log row as one line."""
-    rank = f" {row.rank}" if row.rank else ""
-    return f"[{row.stamp}{rank}] {row.text}" if row.stamp else str(row.text)

@@ -1,0 +1,157 @@
+"""The server pane and the log pane, and screen 5 with both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import ClassVar, cast
+
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from console.events.serve import LogRow
+from console.screens.base import DeckScreen
+from console.screens.frame import Frame
+from console.screens.pane import DeckPane
+from console.state.serve import ServerState
+from console.values import Unknown, format_duration, known
+from console.views.serve import main_server
+from console.views.server_pane import Gauge, PhaseStep, gauges, headline, phase_steps, said, server_kind, title_text
+from widgets.cells import Bar, Cell, Line, Piece, State, StateKind
+from widgets.find_bar import FindBar
+from widgets.lines import Lines
+from widgets.log_lines import LogLine
+from widgets.log_view import LogView
+from widgets.phase_bar import Phase, PhaseBar
+
+_STEP_KINDS: dict[str, StateKind] = {"done": "ok", "active": "busy", "failed": "fail", "ahead": "off"}
+
+
+class ServerPane(DeckPane):
+    """The server that matters: its phases while it starts, its load, its cause and ways out when it failed."""
+
+    slices: ClassVar = ("serve", "jobs")
+    stale_after_s: ClassVar = 15.0
+
+    def __init__(self) -> None:
+        self._head = Lines(wrap=True, id="server-head")
+        self._phases = PhaseBar(id="server-phases")
+        self._said = Lines(wrap=True, id="server-said")
+        super().__init__("Server", self._head, self._phases, self._said, focusable=True, id="server")
+
+    def paint(self, frame: Frame) -> None:
+        """Clocks run: a start is painted every second, too."""
+        server = main_server(frame.host) if frame.host else None
+        if server is not None and server.phase not in ("ready", "stopped", "crashed"):
+            self._painted = None
+        super().paint(frame)
+
+    def data_t(self, frame: Frame) -> float | Unknown:
+        server = main_server(frame.host) if frame.host else None
+        if server is None or server.gauges is None or server.phase != "ready":
+            return Unknown("no live gauges")
+        return server.gauges_t
+
+    def show(self, frame: Frame) -> None:
+        host = frame.host
+        if host is None:
+            return
+        server = main_server(host)
+        if server is None:
+            listed = host.serve.listed
+            text = "no server runs on this box" if known(listed) else f"unknown: {listed.reason}"
+            self._head.set_lines([Line((Cell(text, "dim"),))])
+            self._phases.set_phases([])
+            self._said.set_lines([])
+            return
+        word = State(cast(StateKind, server_kind(server)), headline(server))
+        self._head.set_lines([Line((word, Cell(f"  {title_text(host, server)}", "label"))), *_load(gauges(server))])
+        self._phases.set_phases([_phase(step) for step in phase_steps(server, frame.now)])
+        self._said.set_lines([Line((Cell(text, ink),)) for text, ink in said(host, server, frame.now)])
+
+
+def _load(shown: list[Gauge]) -> list[Line]:
+    pieces: list[Piece] = []
+    for gauge in shown:
+        pieces.append(Cell(("  " if pieces else "") + gauge.text, "dim" if gauge.stale else "strong"))
+        if gauge.name in ("running", "queued"):
+            pieces.append(Cell(f" {gauge.name}", "label"))
+        if gauge.ratio is not None:
+            pieces += [Cell(" "), Bar(gauge.ratio, width=10)]
+    if any(gauge.stale for gauge in shown):
+        pieces.append(Cell("  stale", "stale"))
+    return [Line(tuple(pieces))] if pieces else []
+
+
+def _phase(step: PhaseStep) -> Phase:
+    detail = f"{step.done}/{step.total}" if step.total else ""
+    if step.seconds is not None and step.state != "ahead" and step.name != "ready":
+        detail = f"{detail} {format_duration(max(0.0, step.seconds))}".strip()
+    ratio = step.done / step.total if step.total else None
+    return Phase(_STEP_KINDS[step.state], step.name, detail, ratio)
+
+
+class LogPane(DeckPane):
+    """The server's log: follows, finds, filters. What the box's file held before the ring is named."""
+
+    slices: ClassVar = ("serve",)
+
+    def __init__(self) -> None:
+        self.view = LogView(id="server-log")
+        self.bar = FindBar(id="log-bar")
+        self._shown: tuple[str, int] = ("", 0)
+        self._frame = ""
+        super().__init__("Log", self.view, self.bar, focusable=False, id="log")
+
+    def show(self, frame: Frame) -> None:
+        server = main_server(frame.host) if frame.host else None
+        if server is None:
+            return
+        name, count = self._shown
+        if name != server.id or count > server.log_count:
+            self.view.clear()
+            count = 0
+            self.set_title("Log", server.id)
+        new = min(server.log_count - count, len(server.log))
+        lines = [_line(row) for row in islice(server.log, len(server.log) - new, None)]
+        if new < server.log_count - count:
+            lines.insert(0, LogLine(f"… {server.log_count - count - new} lines before are in the box's file", "debug"))
+        self._shown = (server.id, server.log_count)
+        self.view.extend([*lines, *self._bar_line(server)])
+
+    def _bar_line(self, server: ServerState) -> list[LogLine]:
+        """The progress bar as one line that renews itself."""
+        bar = server.progress
+        text = f"{bar.task or 'progress'} {bar.done}/{bar.total}" if bar else ""
+        if text == self._frame:
+            return []
+        self._frame = text
+        return [LogLine(text, "debug", progress=bar.task or "progress")] if bar else []
+
+
+def _line(row: LogRow) -> LogLine:
+    return LogLine(str(row.text), "" if row.level == "info" else row.level, str(row.rank), str(row.stamp)[11:])
+
+
+class ServerScreen(DeckScreen):
+    """Screen 5."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Vertical(ServerPane(), LogPane(), id="server-body")
+
+    def search(self, mode: str) -> None:
+        """Open the bar to find or to filter."""
+        self.query_one(FindBar).open(mode)
+
+    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
+        """Look at every key."""
+        view = self.query_one(LogView)
+        if event.mode == "filter":
+            view.set_filter(event.text)
+        else:
+            view.find(event.text)
+
+    def on_find_bar_closed(self, event: FindBar.Closed) -> None:
+        """Keep what was typed; empty after escape."""
+        self.on_find_bar_changed(event)
+        self.query_one(LogView).focus()

@@ -1,0 +1,136 @@
+"""The parts of the server pane: what it is, its phases, its load, what has to be said."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from console.serve.phases import STARTING
+from console.state import HostState
+from console.state.serve import ENDED, ServerState
+from console.values import format_duration, format_ratio, known
+from console.views.serve import argv_of, eta_s, job_of, model_of, owner, phase_word
+
+
+class PhaseStep(NamedTuple):
+    """A step of the phase bar: `state` is done, active, failed or ahead; seconds where known."""
+
+    name: str
+    state: str
+    seconds: float | None
+    done: int = 0
+    total: int = 0
+
+
+_STEPS = ("imports", "distributed", "weights", "kv", "graphs", "warmup", "ready")
+
+
+def phase_steps(server: ServerState, now: float) -> list[PhaseStep]:
+    """The start as a bar: phases that were met with their times, then those ahead."""
+    steps: list[PhaseStep] = []
+    met = [(phase, t) for phase, _, t in server.phases if phase in STARTING or phase == "ready"]
+    ends = [t for _, t in met[1:]] + [now]
+    for at, ((phase, t), end) in enumerate(zip(met, ends, strict=True)):
+        last = at == len(met) - 1
+        failed = last and server.phase == "crashed"
+        state = "failed" if failed else "active" if last and server.phase == phase and phase != "ready" else "done"
+        bar = server.progress if state == "active" else None
+        end = server.ended_t if failed else end
+        steps.append(
+            PhaseStep(phase.replace("_", " "), state, end - t, bar.done if bar else 0, bar.total if bar else 0)
+        )
+    seen = {phase for phase, _ in met}
+    if server.phase in STARTING:
+        last_at = max((_STEPS.index(phase) for phase in seen if phase in _STEPS), default=-1)
+        steps += [PhaseStep(name, "ahead", None) for name in _STEPS[last_at + 1 :]]
+    return steps
+
+
+def server_kind(server: ServerState) -> str:
+    """The kind of state: ok behind a proof that holds, busy while it starts, fail when it crashed."""
+    if server.phase == "ready":
+        return "warn" if server.unproved else "ok"
+    if server.phase == "crashed":
+        return "fail"
+    return "off" if server.phase == "stopped" else "busy"
+
+
+def title_text(host: HostState, server: ServerState) -> str:
+    """Model, address, whose it is, and what makes it special."""
+    seen = server.seen
+    parts = [str(model_of(argv_of(host, server)))]
+    if seen is not None:
+        parts.append(f"{seen.address}:{seen.port}")
+    parts.append(owner(server))
+    if seen is not None and seen.unit:
+        parts.append(seen.unit)
+    if seen is not None and seen.container:
+        parts.append(f"container {seen.container}, only looked at")
+    if any(word == "dummy" for word in argv_of(host, server)):
+        parts.append("dummy weights")
+    return "  ".join(parts)
+
+
+class Gauge(NamedTuple):
+    """One gauge: its name, its text, a ratio for a bar where it has one, and whether the value froze."""
+
+    name: str
+    text: str
+    ratio: float | None = None
+    stale: bool = False
+
+
+def gauges(server: ServerState) -> list[Gauge]:
+    """The live gauges of a server that is ready; unknown ones say unknown."""
+    reading = server.gauges
+    if reading is None or server.phase != "ready":
+        return []
+    shown = [
+        Gauge("running", f"{reading.running}"),
+        Gauge("queued", f"{reading.queued}"),
+        Gauge("gen_tok_s", f"{reading.gen_tok_s:,.0f} tok/s" if known(reading.gen_tok_s) else "unknown tok/s"),
+        Gauge(
+            "kv_ratio", f"KV {format_ratio(reading.kv_ratio)}", reading.kv_ratio if known(reading.kv_ratio) else None
+        ),
+        Gauge("cache_hit_ratio", f"cache hits {format_ratio(reading.cache_hit_ratio)}"),
+    ]
+    if known(reading.accept_length):
+        shown.append(Gauge("accept_length", f"accept length {reading.accept_length:.2f}"))
+    if known(reading.max_running):
+        shown.append(Gauge("max_running", f"of at most {reading.max_running}"))
+    return [gauge._replace(stale=gauge.name in reading.stale) for gauge in shown]
+
+
+def said(host: HostState, server: ServerState, now: float) -> list[tuple[str, str]]:
+    """(sentence, kind): the time to ready, remarks, differences, the cause with its ways out, the smoke test."""
+    lines: list[tuple[str, str]] = []
+    job = job_of(host, server)
+    eta = eta_s(server, job.meta if job else {}, now)
+    if eta is not None:
+        lines.append(
+            (f"ready in about {format_duration(eta)}" if known(eta) else f"time to ready unknown: {eta.reason}", "")
+        )
+    if server.unproved:
+        lines.append((server.unproved, "warn"))
+    if host.serve.quiet and server.phase not in ENDED:
+        lines.append(("quiet for benchmark: only /metrics is asked, every 5 s", "busy"))
+    if server.ended is not None:
+        ended = server.ended
+        where = f" in {ended.cause_phase.replace('_', ' ')}" if ended.phase == "crashed" else ""
+        lines.append((f"{ended.phase}{where}: {ended.cause}", "fail" if ended.phase == "crashed" else "off"))
+        lines += [(f"→ {way}", "") for way in ended.advice]
+    if server.memory is not None:
+        lines.append((server.memory.sentence, "fail" if server.memory.returned is False else "ok"))
+    if server.measured is not None:
+        lines += [(f"! {remark}", "warn") for remark in server.measured.remarks]
+    if server.compared is not None:
+        lines += [(f"≠ {one}", "warn") for one in server.compared.differences]
+    if server.smoke is not None and server.phase not in ENDED:
+        smoke = server.smoke
+        lines.append((f"smoke test: {smoke.answer!r}" if smoke.ok else f"smoke test: {'; '.join(smoke.problems)}",
+                      "ok" if smoke.ok else "fail"))  # fmt: skip
+    return lines
+
+
+def headline(server: ServerState) -> str:
+    """The state's word."""
+    return phase_word(server)
