@@ -17,7 +17,8 @@ from console.config import Config, ConfigError, HostConfig, load_config
 from console.config.aliases import ssh_aliases
 from console.remote.asker import Asker
 from console.session.live import LiveSession
-from console.session.ways import DEMO, LOCAL, Ways
+from console.session.picker import DEMO, LOCAL
+from console.session.ways import Ways
 from console.state import State
 
 T = TypeVar("T")

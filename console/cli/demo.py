@@ -12,7 +12,7 @@ from console.cli.open import open_console
 from console.cli.output import emit
 from console.cli.status import settled
 from console.session.live import LiveSession
-from console.session.ways import DEMO
+from console.session.picker import DEMO
 from console.views.text import status_lines
 
 SCHEMA = "gpudeck.demo/1"

@@ -10,7 +10,8 @@ import click
 from console.cli.boxes import configuration, host_named
 from console.cli.flags import Flags
 from console.cli.stop import FAILED, USAGE, StopError
-from console.session.ways import DEMO, Ways
+from console.session.picker import DEMO
+from console.session.ways import Ways
 
 
 @click.command("shell")

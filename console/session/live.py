@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
@@ -17,7 +17,8 @@ from console.events import Event, Stamped
 from console.events.jobs import JobAction
 from console.events.link import RecorderFailed
 from console.journal import Header, Recorder, new_header
-from console.session.ways import Choice, Ways
+from console.session.picker import Choice
+from console.session.ways import Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
@@ -99,9 +100,9 @@ class LiveSession:
         """Connect to this box again now."""
         self.links[host].again()
 
-    async def choices(self) -> Sequence[Choice]:
-        """The boxes that can be opened."""
-        return await asyncio.to_thread(self._ways.choices)
+    def choices(self) -> AsyncIterator[Sequence[Choice]]:
+        """The boxes that can be opened, and again whenever more is known of the way to one."""
+        return self._ways.picker.rows()
 
     def open_host(self, name: str) -> None:
         """Open a further box."""

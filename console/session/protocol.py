@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from console.events import Event
@@ -37,8 +37,8 @@ class Controls(Protocol):
         """Connect to this box again now."""
         ...
 
-    async def choices(self) -> Sequence[HostChoice]:
-        """The boxes that can be opened."""
+    def choices(self) -> AsyncIterator[Sequence[HostChoice]]:
+        """The boxes that can be opened, and again whenever more is known of the way to one."""
         ...
 
     def open_host(self, name: str) -> None:

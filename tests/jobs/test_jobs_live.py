@@ -16,7 +16,8 @@ from console.cli.follow import begin, box_of, follow
 from console.cli.stop import GATE, INTERRUPTED, TIMED_OUT, StopError
 from console.config import Config, HostConfig, Settings
 from console.session.live import LiveSession
-from console.session.ways import LOCAL, Ways
+from console.session.picker import LOCAL
+from console.session.ways import Ways
 from console.values import known
 from console.views.jobs import find_job, newest_job, succeeded
 from console.workers import jobs

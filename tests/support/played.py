@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 
 from console.events import Event, Stamped
@@ -33,8 +33,8 @@ class Controls:
     def again(self, host: str) -> None:
         self.asked.append(("again", host))
 
-    async def choices(self) -> Sequence[HostChoice]:
-        return self._choices
+    async def choices(self) -> AsyncIterator[Sequence[HostChoice]]:
+        yield self._choices
 
     def open_host(self, name: str) -> None:
         self.asked.append(("open", name))
