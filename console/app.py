@@ -88,7 +88,8 @@ class ConsoleApp(Deck):
 
     async def _read_choices(self) -> None:
         if controls := self.session.controls:
-            self.choices = await controls.choices()
+            async for self.choices in controls.choices():
+                pass
 
     def tick(self) -> None:
         """One beat of the frame clock: the visible screen alone is painted."""
