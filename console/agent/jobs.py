@@ -14,7 +14,7 @@ from .machine import text_of
 from .wire import unknown
 
 MOST = 64  # jobs in one sample; the oldest finished ones are counted, not shown
-REPEAT_S = 10.0  # an unchanged sample is sent again, so that its age says something
+REPEAT_S = 30.0  # an unchanged sample is sent again, so that its age says something
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 

@@ -60,7 +60,7 @@ async def _wait(flags: Flags, host: str, what: str, job_id: str | None) -> int:
 def _subject(box: HostState, what: str, job_id: str | None) -> Callable[[HostState], Answer | None]:
     """What is waited for; which job that is, is decided once."""
     if what == "ready":
-        return _ready
+        return ready
     job = views.find_job(box, job_id) if job_id else views.newest_job(box, "download" if what == "download" else None)
     if job is None:
         raise StopError(FAILED, f"{box.name} has no {what} {job_id or 'to wait for'}".rstrip() + ".")
@@ -78,7 +78,7 @@ def _ended(job: Job | None, job_id: str) -> Answer | None:
     return (DONE if views.succeeded(job) else FAILED), sentence
 
 
-def _ready(box: HostState) -> Answer | None:
+def ready(box: HostState) -> Answer | None:
     """A server whose readiness is proved, or none that could still become ready."""
     server = main_server(box)
     if server is not None and server.phase == "ready":
