@@ -23,6 +23,7 @@ from console.screens.hub import HubScreen
 from console.screens.jobs import JobsScreen
 from console.screens.overview import HostScreen, OverviewScreen
 from console.screens.plan import PlanScreen
+from console.screens.serve import ServerScreen
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values import clean
@@ -41,6 +42,7 @@ SCREENS: dict[str, type[DeckScreen]] = {
     "hub": HubScreen,
     "jobs": JobsScreen,
     "plan": PlanScreen,
+    "server": ServerScreen,
 }
 
 

@@ -102,7 +102,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck jobs {host}",
         guard=_needs_host,
     ),
-    Intent("find", ("slash",), "Find", "Find a text in the log", command="gpudeck serve {host} logs"),
+    Intent("find", ("slash",), "Find", "Find a text in the list or log", command="gpudeck serve {host} logs"),
     Intent("filter", ("ampersand",), "Filter", "Show only lines with a text", command="gpudeck serve {host} logs"),
     Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
     Intent(

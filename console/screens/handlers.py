@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from console.screens import job_keys, looking, playing, server_keys
+from console.screens import job_keys, looking, playing, searching
 from console.screens.handler import Handler
 
-HANDLERS: Mapping[str, Handler] = {**looking.HANDLERS, **job_keys.HANDLERS, **server_keys.HANDLERS, **playing.HANDLERS}
+HANDLERS: Mapping[str, Handler] = {**looking.HANDLERS, **job_keys.HANDLERS, **searching.HANDLERS, **playing.HANDLERS}

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from textual import on
 from textual.widget import Widget
 
-from console.screens.base import DeckScreen
 from console.screens.deck import deck_of
 from console.screens.frame import Frame
+from console.screens.searching import SearchScreen
+from console.session.protocol import HostChoice
+from console.state import HostState
 from widgets.cells import Cell, Row, State, StateKind
+from widgets.find_bar import FindBar
 from widgets.layout import Column
 from widgets.line_table import LineTable
 from widgets.pane import Pane
@@ -18,53 +22,47 @@ from widgets.pane import Pane
 COLUMNS = (
     Column("host", 16, flex=1),
     Column("link", 12),
-    Column("from", 12, flex=1),
-    Column("way", 20, flex=3, priority=1),
+    Column("from", 17, flex=1),
+    Column("way", 20, flex=4, priority=1),
 )
+_KINDS: dict[str, StateKind] = {"up": "ok", "connecting": "busy", "stale": "stale"}
 
 
-class HostsScreen(DeckScreen):
-    """Choose a box with enter; boxes that are open already are shown with their link."""
+class HostsScreen(SearchScreen):
+    """Choose a box with enter; boxes that are open already come first, with their link."""
 
     def body(self) -> Iterable[Widget]:
         table = LineTable(COLUMNS, cursor=True, empty="reading your SSH configuration", id="host-table")
-        yield Pane("Hosts", table, keys="enter opens", id="hosts")
+        yield Pane("Hosts", table, keys="enter opens  / finds", id="hosts")
+        yield FindBar()
+
+    @property
+    def searched(self) -> LineTable:
+        return cast(LineTable, self.query_one("#host-table"))
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one(LineTable).focus()
+        self.searched.focus()
 
     def paint(self, frame: Frame) -> None:
         super().paint(frame)
-        app = deck_of(self)
-        open_hosts = frame.session.state.hosts
-        rows = [
-            Row(
-                (
-                    Cell(name, "strong"),
-                    State(*_link(host.link.state)),
-                    Cell("open", "label"),
-                    Cell(" → ".join(host.link.via), "dim"),
-                ),
-                key=name,
-            )
-            for name, host in open_hosts.items()
-        ]
-        rows += [
-            Row(
-                (Cell(choice.name), Cell("", "dim"), Cell(choice.source, "label"), Cell(choice.way, "dim")),
-                key=choice.name,
-            )
-            for choice in app.choices
-            if choice.name not in open_hosts
-        ]
-        self.query_one(LineTable).set_rows(rows)
+        choices = {choice.name: choice for choice in deck_of(self).choices}
+        opened = frame.session.state.hosts
+        rows = [_open(host, choices.get(name)) for name, host in opened.items()]
+        rows += [_closed(choice) for name, choice in choices.items() if name not in opened]
+        self.searched.set_rows(rows)
 
     @on(LineTable.Chosen)
     def _chosen(self, message: LineTable.Chosen) -> None:
         deck_of(self).show_host(message.key)
 
 
-def _link(state: str) -> tuple[StateKind, str]:
-    kinds: dict[str, StateKind] = {"up": "ok", "connecting": "busy", "stale": "stale"}
-    return kinds.get(state, "fail"), state
+def _open(host: HostState, choice: HostChoice | None) -> Row:
+    state = State(_KINDS.get(host.link.state, "fail"), host.link.state)
+    way = " → ".join(host.link.via) or (choice.way if choice else "")
+    return Row((Cell(host.name, "strong"), state, Cell("open", "label"), Cell(way, "dim")), key=host.name)
+
+
+def _closed(choice: HostChoice) -> Row:
+    cells = (Cell(choice.name), Cell("", "dim"), Cell(choice.source, "label"), Cell(choice.way, "dim"))
+    return Row(cells, key=choice.name)

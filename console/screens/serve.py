@@ -10,9 +10,9 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console.events.serve import LogRow
-from console.screens.base import DeckScreen
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
+from console.screens.searching import SearchScreen
 from console.state.serve import ServerState
 from console.values import Unknown, format_duration, known
 from console.views.serve import main_server
@@ -133,25 +133,12 @@ def _line(row: LogRow) -> LogLine:
     return LogLine(str(row.text), "" if row.level == "info" else row.level, str(row.rank), str(row.stamp)[11:])
 
 
-class ServerScreen(DeckScreen):
+class ServerScreen(SearchScreen):
     """Screen 5."""
 
     def body(self) -> Iterable[Widget]:
         yield Vertical(ServerPane(), LogPane(), id="server-body")
 
-    def search(self, mode: str) -> None:
-        """Open the bar to find or to filter."""
-        self.query_one(FindBar).open(mode)
-
-    def on_find_bar_changed(self, event: FindBar.Changed) -> None:
-        """Look at every key."""
-        view = self.query_one(LogView)
-        if event.mode == "filter":
-            view.set_filter(event.text)
-        else:
-            view.find(event.text)
-
-    def on_find_bar_closed(self, event: FindBar.Closed) -> None:
-        """Keep what was typed; empty after escape."""
-        self.on_find_bar_changed(event)
-        self.query_one(LogView).focus()
+    @property
+    def searched(self) -> LogView:
+        return self.query_one(LogView)
