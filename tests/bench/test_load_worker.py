@@ -30,27 +30,28 @@ def point_of(tmp_path: Path, name: str, ignore_eos: bool = True, **context: Any)
     return measure(result, requests, Context(ignore_eos=ignore_eos, **context))
 
 
-async def test_known_timing_comes_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("window_s", "tolerance"), [(1.0, 0.1), pytest.param(5.0, 0.01, marks=pytest.mark.slow)], ids=["coarse", "fine"]
+)
+async def test_known_timing_comes_out(tmp_path: Path, window_s: float, tolerance: float) -> None:
     """C = 4, 0.2 s to the first token, then one verify step every 20 ms: 3, 1, 5 and 2 tokens in turn."""
     behaviour = Behaviour(first_s=0.2, gap_s=0.02, accepted=[2, 0, 4, 1])
     point, server = await run_point(
-        tmp_path, behaviour, osl=34, warmup_max_s=1.2, bin_s=0.4, window_s=2.0, window_max_s=2.0
+        tmp_path, behaviour, osl=34, warmup_max_s=0.8, bin_s=0.4, window_s=window_s, window_max_s=window_s
     )
     per_answer = 0.2 + 12 * 0.02
-    assert known(point.ttft_ms.p50)
-    assert point.ttft_ms.p50 == pytest.approx(200, rel=0.03)
-    assert point.tpot_ms.p50 == pytest.approx(12 * 20 / 33, rel=0.03)
-    assert point.icl_ms.p50 == pytest.approx(20, rel=0.05)
-    assert point.e2e_ms.p50 == pytest.approx(per_answer * 1000, rel=0.03)
+    assert point.ttft_ms.p50 == pytest.approx(200, rel=tolerance)
+    assert point.tpot_ms.p50 == pytest.approx(12 * 20 / 33, rel=tolerance)
+    assert point.icl_ms.p50 == pytest.approx(20, rel=2 * tolerance)
+    assert point.e2e_ms.p50 == pytest.approx(per_answer * 1000, rel=tolerance)
     result, _ = load_job.result(tmp_path)
     a, b = (result["epoch_m"] + edge / 1e6 for edge in result["window"])
     truth = sum(tokens for t, tokens in server.sent if a <= t < b) / (b - a)
-    assert point.output_tok_s == pytest.approx(truth, rel=0.03)
+    assert point.output_tok_s == pytest.approx(truth, rel=max(tolerance, 0.02))
     assert point.accept_length == pytest.approx(1 + 7 / 4, rel=1e-9)
     assert point.concurrency_peak == 4
     assert server.peak == 4
     assert "failures" not in point.flags
-    assert "client_bound" not in point.flags
 
 
 async def test_chat_tells_reasoning_from_answer(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ async def test_chat_tells_reasoning_from_answer(tmp_path: Path) -> None:
 
 
 async def test_random_prompts_share_no_prefix_and_first_answers_have_random_lengths(tmp_path: Path) -> None:
-    _, server = await run_point(tmp_path, Behaviour(), window_s=0.3, window_max_s=0.3)
+    _, server = await run_point(tmp_path, Behaviour())
     heads = [tuple(request["input_ids"][:8]) for request in server.requests]
     assert len(set(heads)) == len(heads)
     assert all(len(request["input_ids"]) == 12 for request in server.requests)
@@ -93,7 +94,7 @@ FAULTS: dict[str, tuple[Behaviour, dict[str, Any]]] = {
 @pytest.mark.parametrize("flag", FAULTS)
 async def test_a_fault_of_the_server_raises_its_flag(tmp_path: Path, flag: str) -> None:
     behaviour, changes = FAULTS[flag]
-    point, server = await run_point(tmp_path, behaviour, warmup_max_s=0.5, window_s=0.4, window_max_s=0.4, **changes)
+    point, server = await run_point(tmp_path, behaviour, **changes)
     timing = {"few_samples", "not_stationary", "client_bound"}
     assert set(point.flags) - timing == {flag}
     assert not point.counts
@@ -102,12 +103,12 @@ async def test_a_fault_of_the_server_raises_its_flag(tmp_path: Path, flag: str) 
 
 
 async def test_frozen_gauges_of_an_idle_server_do_not_matter(tmp_path: Path) -> None:
-    point, _ = await run_point(tmp_path, Behaviour(frozen_gauges=True), window_s=0.4, window_max_s=0.4)
+    point, _ = await run_point(tmp_path, Behaviour(frozen_gauges=True))
     assert point.output_tok_s == pytest.approx(4 * 16 / 0.095, rel=0.25)
 
 
 async def test_a_busy_cache_is_waited_for(tmp_path: Path) -> None:
-    point, server = await run_point(tmp_path, Behaviour(flush=[400, 200]), window_s=0.3, window_max_s=0.3)
+    point, server = await run_point(tmp_path, Behaviour(flush=[400, 200]))
     assert server.flushes == 2
     assert point.requests > 0
 
@@ -154,7 +155,7 @@ def load_states(tmp_path: Path) -> list[dict[str, Any]]:
 async def test_a_pause_holds_the_next_point_back(tmp_path: Path) -> None:
     (tmp_path / "pause").touch()
     async with MockSGLang() as server:
-        settings = load_job.config(server.port, window_s=0.2, window_max_s=0.2, warmup_max_s=0.2)
+        settings = load_job.config(server.port)
         process = await load_job.start(tmp_path, settings)
         while not any(row["state"] == "paused" for row in load_states(tmp_path)):  # noqa: ASYNC110
             await asyncio.sleep(0.05)
@@ -167,17 +168,16 @@ async def test_a_pause_holds_the_next_point_back(tmp_path: Path) -> None:
 
 async def test_a_second_start_measures_only_what_is_missing(tmp_path: Path) -> None:
     points = [{"name": f"c0002-r{i}", "concurrency": 2, "repeat": i} for i in range(2)]
-    quick = {"window_s": 0.2, "window_max_s": 0.2, "warmup_max_s": 0.3}
     async with MockSGLang() as server:
-        await load_job.run(tmp_path, load_job.config(server.port, points=points[:1], **quick))
+        await load_job.run(tmp_path, load_job.config(server.port, points=points[:1]))
         first = (tmp_path / "points" / "c0002-r0.json").read_bytes()
-        await load_job.run(tmp_path, load_job.config(server.port, points=points, **quick))
+        await load_job.run(tmp_path, load_job.config(server.port, points=points))
     assert (tmp_path / "points" / "c0002-r0.json").read_bytes() == first
     assert (tmp_path / "points" / "c0002-r1.json").exists()
 
 
 async def test_secrets_of_the_server_never_reach_a_file(tmp_path: Path) -> None:
-    await run_point(tmp_path, Behaviour(), window_s=0.2, window_max_s=0.2, warmup_max_s=0.3)
+    await run_point(tmp_path, Behaviour())
     for path in tmp_path.rglob("*"):
         if path.is_file() and path.suffix != ".gz":
             text = path.read_text()
@@ -200,8 +200,7 @@ async def test_arrivals_do_not_wait_and_the_clock_starts_at_the_schedule(tmp_pat
 
 async def test_calibration_measures_this_client_against_the_built_in_mock(tmp_path: Path) -> None:
     async with MockSGLang() as server:
-        settings = load_job.config(server.port, calibrate_s=0.6, offered_per_s=1000, window_s=0.2)
-        await load_job.run(tmp_path, {**settings, "window_max_s": 0.2, "warmup_max_s": 0.3})
+        await load_job.run(tmp_path, load_job.config(server.port, calibrate_s=0.6, offered_per_s=1000))
     calibration = load_job.progress(tmp_path, "calibration")[0]
     assert calibration["events_per_s"] == pytest.approx(1000, rel=0.15)
     result, _ = load_job.result(tmp_path)
