@@ -15,9 +15,13 @@ from console.screens.gpus import GpuHealthPane, GpuPane, LinksPane
 from console.screens.hub import HubPane
 from console.screens.machine import MachinePane
 from console.screens.pane import DeckPane
+from console.screens.plan import FitPane
+from console.screens.searching import SearchScreen
+from console.screens.serve import LogPane, ServerPane
+from widgets.log_view import LogView
 
 
-class OverviewScreen(DeckScreen):
+class OverviewScreen(SearchScreen):
     """The panes of the whole deployment; what has no room in a small terminal has a screen of its own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -28,25 +32,27 @@ class OverviewScreen(DeckScreen):
     ]
 
     def body(self) -> Iterable[Widget]:
-        side = Vertical(DiskPane(), id="side")
-        yield ItemGrid(GpuPane(), side, HubPane(), WorstDiskPane(), id="overview")
+        side = Vertical(DiskPane(), FitPane(), id="side")
+        yield ItemGrid(GpuPane(), side, ServerPane(), HubPane(), WorstDiskPane(), LogPane(), id="overview")
+
+    @property
+    def searched(self) -> LogView:
+        return self.query_one(LogView)
 
     def action_neighbour(self, right: int, down: int) -> None:
         """Give the focus to the nearest pane in this direction."""
-        panes = [pane for pane in self.query(DeckPane) if pane.focusable and pane.region]
-        here = next((pane for pane in panes if pane.has_focus_within), None)
-        if here is None:
-            if panes:
-                panes[0].focus()
-            return
-        found = [
-            (abs(along) + 3 * abs(across), pane)
-            for pane in panes
-            for along, across in [_offset(here, pane, right, down)]
-            if along > 0
-        ]
-        if found:
-            min(found, key=lambda one: one[0])[1].focus()
+        panes = [pane for pane in self.query(DeckPane) if pane.region]
+        here = next((pane for pane in panes if pane.has_focus or pane.has_focus_within), panes[0])
+        places = [(pane, *_offset(here, pane, right, down)) for pane in panes]
+        ahead = [(along + 3 * abs(across), pane) for pane, along, across in places if along > 0]
+        if ahead:
+            _focus(min(ahead, key=lambda one: one[0])[1])
+
+
+def _focus(pane: DeckPane) -> None:
+    """A pane, or what inside it takes the keys."""
+    inside = next((widget for widget in pane.query("*") if widget.focusable), None)
+    (pane if pane.focusable or inside is None else inside).focus()
 
 
 def _offset(here: DeckPane, there: DeckPane, right: int, down: int) -> tuple[float, float]:

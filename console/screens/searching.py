@@ -40,7 +40,7 @@ class SearchScreen(DeckScreen):
 
 
 def _search(mode: str, deck: Deck, _frame: Frame) -> None:
-    if isinstance(deck.screen, SearchScreen):
+    if isinstance(deck.screen, SearchScreen) and deck.screen.searched.region:
         deck.screen.search(mode)
     else:
         deck.notify("Nothing to search on this screen.")
