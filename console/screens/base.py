@@ -58,7 +58,7 @@ class DeckScreen(Screen[None]):
 
     def repaint(self) -> None:
         """Paint this moment."""
-        if self.is_mounted:
+        if self.is_mounted and self.query("#footer"):  # a screen is mounted before its parts are composed
             self.paint(frame_of(deck_of(self)))
 
     def paint(self, frame: Frame) -> None:
