@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
-import msgspec
 
 from console.cli.boxes import connected, run
 from console.cli.flags import Flags
@@ -17,16 +16,25 @@ from console.cli.status import settled
 from console.cli.stop import CONNECTION, USAGE, StopError
 from console.config import ConfigError
 from console.config.recipes import RecipeBook, for_host, load_recipes
-from console.config.records import FlagValue, HostConfig, Recipe
+from console.config.records import FlagValue, Recipe
 from console.models.launch import shown
 from console.remote.errors import LinkLost
 from console.session.live import LiveSession
 from console.values import Unknown, known
 from console.views.plan import SCHEMA, preflight, preflight_lines
-from console.workers.hub_plan import hub_plan, remember_accepted
-from console.workers.plan import Options, Plan, check
+from console.workers.plan import Plan
+from console.workers.whole_plan import whole_plan
 
 ACCEPTABLE = ("tight", "remote-code", "adopt")
+
+
+class Wish(NamedTuple):
+    """What was asked for beside the recipe."""
+
+    accept: tuple[str, ...]
+    concurrency: int | None
+    smoke: bool
+    dry_run: bool
 
 
 @click.command("preflight", context_settings={"ignore_unknown_options": True})
@@ -38,6 +46,7 @@ ACCEPTABLE = ("tight", "remote-code", "adopt")
 @click.option("--python", metavar="P", help="The interpreter with SGLang.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The port of the server.")
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Requests at once that will be asked.")
+@click.option("--smoke", is_flag=True, help="Run an all-reduce over the GPUs, at most 20 s.")
 @click.option("--accept", default="", metavar="GATES", help="Gates to accept: tight, remote-code.")
 @click.option("--dry-run", is_flag=True, help="Show the command line and the environment of the start, too.")
 @click.pass_obj
@@ -47,9 +56,8 @@ def command(flags: Flags, /, host: str, words: tuple[str, ...], **given: Any) ->
     if unfit := [name for name in accept if name not in ACCEPTABLE]:
         raise StopError(USAGE, f"{unfit[0]} is no gate that can be accepted; there are {', '.join(ACCEPTABLE)}.")
     chosen = _adhoc(given, words) if given["model"] else named(flags, _recipe_name(words))
-    return run(
-        _preflight(flags, host, chosen, Options(concurrency=given["concurrency"], accept=accept), given["dry_run"])
-    )
+    wish = Wish(accept=accept, concurrency=given["concurrency"], smoke=given["smoke"], dry_run=given["dry_run"])
+    return run(_preflight(flags, host, chosen, wish))
 
 
 def _recipe_name(words: Sequence[str]) -> str:
@@ -114,30 +122,32 @@ def _value(text: str) -> int | float | str:
     return text
 
 
-async def _preflight(flags: Flags, name: str, recipe: Recipe, options: Options, dry_run: bool) -> int:
+async def _preflight(flags: Flags, name: str, recipe: Recipe, wish: Wish) -> int:
     async with connected(flags, name) as session:
         say(flags, f"Asking {name} for everything that {recipe.name} needs …")
         await settled(session, name)
-        plan = await checked(session, name, recipe, options)
-        _print(flags, session, name, plan, dry_run)
+        plan = await _checked(session, name, recipe, wish)
+        _print(flags, session, name, plan, wish.dry_run)
         return plan.exit_code
 
 
-async def checked(session: LiveSession, name: str, recipe: Recipe, options: Options) -> Plan:
+async def _checked(session: LiveSession, name: str, recipe: Recipe, wish: Wish) -> Plan:
     """The plan of a recipe on a connected box."""
-    box = session.box(name)
+    box, host = session.box(name), session.state.hosts[name]
     if box is None:
-        raise StopError(CONNECTION, session.state.hosts[name].link.sentence or f"{name} is not connected.")
-    own: HostConfig = box.config
-    meant, host = for_host(recipe, own), session.state.hosts[name]
+        raise StopError(CONNECTION, host.link.sentence or f"{name} is not connected.")
     try:
-        hub = await hub_plan(box, host, meant)
-        remember_accepted(hub.gates, options.accept)
-        target, draft = hub.listings
-        asked = msgspec.structs.replace(options, hub_gates=hub.gates, target=target, draft=draft)
-        return await check(box, host.hardware, meant, asked)
+        whole = await whole_plan(
+            box,
+            host,
+            for_host(recipe, box.config),
+            accept=wish.accept,
+            concurrency=wish.concurrency,
+            smoke=wish.smoke,
+        )
     except LinkLost as error:
         raise StopError(CONNECTION, str(error)) from error
+    return whole.plan
 
 
 def _print(flags: Flags, session: LiveSession, name: str, plan: Plan, dry_run: bool) -> None:

@@ -14,6 +14,8 @@ from console.screens.pane import DeckPane
 from console.state.plan import Checked
 from console.values import Unknown
 from console.views.plan import (
+    LEGEND,
+    LETTERS,
     FitRow,
     engine_lines,
     fit_rows,
@@ -25,17 +27,9 @@ from widgets.cells import Cell, Line, State, StateKind
 from widgets.gate_list import Gate, GateList
 from widgets.lines import Lines
 
-BAR_WIDTH = 40
-# A letter and an ink for each part of a GPU's memory: the letter alone is enough.
-PARTS = {
-    "weights": ("W", "series-0"),
-    "draft": ("D", "series-1"),
-    "kv": ("K", "series-2"),
-    "other": ("o", "dim"),
-    "reserved": ("r", "dim"),
-    "foreign": ("F", "warn"),
-}
-LEGEND = "W weights  D drafter  K KV cache  o graphs, activations, context  r driver  F others  · free"
+BAR_WIDTH = 28
+# The ink of each part; its letter alone is enough.
+INKS = {"weights": "series-0", "draft": "series-1", "kv": "series-2", "foreign": "warn"}
 _NO_PLAN = "No recipe has been checked: gpudeck preflight HOST RECIPE"
 
 
@@ -110,9 +104,8 @@ def _bar(row: FitRow) -> Line:
     pieces = [Cell(f"{row.label:>3} ")]
     used = 0
     for part in row.parts:
-        letter, ink = PARTS[part.name]
         cells = max(1, round(part.ratio * BAR_WIDTH))
-        pieces.append(Cell(letter * min(cells, BAR_WIDTH - used), ink))
+        pieces.append(Cell(LETTERS[part.name] * min(cells, BAR_WIDTH - used), INKS.get(part.name, "dim")))
         used = min(BAR_WIDTH, used + cells)
     pieces += [Cell("·" * (BAR_WIDTH - used), "track"), Cell(f" {row.text}", "label")]
     return Line(tuple(pieces))

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from console.events.plan import Gate, Verdict
+from console.models.kv import GIB
 from console.state.plan import Checked, Plans
-from console.values import Unknown, format_gib, known
+from console.values import Unknown, known
 
 SCHEMA = "gpudeck.preflight/1"
-PARTS = ("weights", "draft", "kv", "other", "reserved", "foreign")
+# A letter for each part of a GPU's memory, in the order of the bar.
+LETTERS = {"weights": "W", "draft": "D", "kv": "K", "other": "o", "reserved": "r", "foreign": "F"}
+LEGEND = "W weights  D drafter  K KV cache  o graphs, activations, context  r driver  F others  · free"
 
 
 class Part(NamedTuple):
@@ -96,9 +99,9 @@ def _memory(plan: Checked) -> Gate | None:
 
 def _row(gpu: dict[str, Any], index: int) -> FitRow:
     total = gpu["total_bytes"] or 1
-    parts = tuple(Part(name, gpu[f"{name}_bytes"] / total) for name in PARTS if gpu[f"{name}_bytes"] > 0)
-    sizes = [f"{name} {format_gib(gpu[f'{name}_bytes'])}" for name in PARTS[:4] if gpu[f"{name}_bytes"] > 0]
-    text = f"{' + '.join(sizes)} of {format_gib(gpu['total_bytes'])}"
+    parts = tuple(Part(name, gpu[f"{name}_bytes"] / total) for name in LETTERS if gpu[f"{name}_bytes"] > 0)
+    sizes = [f"{LETTERS[part.name]} {gpu[f'{part.name}_bytes'] / GIB:.1f}" for part in parts if part.name != "reserved"]
+    text = f"{' + '.join(sizes)} of {gpu['total_bytes'] / GIB:.1f} GiB"
     return FitRow(str(index), parts, 1.0 - sum(part.ratio for part in parts), text)
 
 
@@ -145,11 +148,8 @@ def preflight_lines(plan: Checked) -> list[str]:
         lines += [f"{'':22}→ {way}" for way in row.ways_out]
     served = served_line(plan)
     lines += [f"  {'':8}{'class':<12}{served}"] if served else []
-    lines += _bars(fit_rows(plan))
-    return lines
-
-
-_LETTERS = {"weights": "W", "draft": "D", "kv": "K", "other": "o", "reserved": "r", "foreign": "F"}
+    bars = fit_rows(plan)
+    return [*lines, *_bars(bars), *([f"          {LEGEND}"] if bars else [])]
 
 
 def _bars(rows: Sequence[FitRow], width: int = 48) -> list[str]:
@@ -157,5 +157,5 @@ def _bars(rows: Sequence[FitRow], width: int = 48) -> list[str]:
 
 
 def _bar(row: FitRow, width: int) -> str:
-    cells = "".join(_LETTERS[part.name] * round(part.ratio * width) for part in row.parts)
+    cells = "".join(LETTERS[part.name] * round(part.ratio * width) for part in row.parts)
     return cells[:width].ljust(width, "·")

@@ -15,8 +15,7 @@ from console.state import HostState
 from console.values import Unknown, known
 from console.workers.box import Box
 from console.workers.hub import HubError, Looked, Want, look, place_of
-from console.workers.hub_gates import hub_gates, listing_of
-from console.workers.repository import Listing
+from console.workers.hub_gates import hub_gates
 
 # With `load-format = "dummy"` no weight is read: config and tokenizer are all that must be there.
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack")
@@ -28,12 +27,6 @@ class HubPlan(msgspec.Struct, frozen=True, kw_only=True):
     gates: tuple[Gate, ...]
     target: Looked | None = None
     draft: Looked | None = None
-
-    @property
-    def listings(self) -> tuple[Listing | None, Listing | None]:
-        """Config and size of target and drafter, for the checks that need no file on the box."""
-        target = listing_of(self.target) if self.target else None
-        return target, listing_of(self.draft) if self.draft else None
 
 
 def wants_of(recipe: Recipe) -> tuple[Want, ...]:

@@ -15,7 +15,7 @@ from console.events.plan import GateChecked, PlanChecked, PlanStarted
 from console.gates.arguments import Validation
 from console.gates.assess import assess, findings_of, may_validate
 from console.gates.gate import Gate
-from console.gates.gpus import GpuView, choose, views_of
+from console.gates.gpus import GpuView, choose, gpus_gate, views_of
 from console.gates.inputs import Inputs, gpus_needed
 from console.gates.plan import combined, worst
 from console.gates.rules import long_names
@@ -30,6 +30,7 @@ from console.workers.box import Box
 from console.workers.engine import introspect, validate
 from console.workers.plan_machine import host_view, ports_and_capability
 from console.workers.repository import Listing, draft_repository, repository
+from console.workers.smoke import smoke
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     concurrency: int | None = None
     own_pids: frozenset[int] = frozenset()
     accept: tuple[str, ...] = ()
+    smoke: bool = False
     hub_gates: tuple[Gate, ...] = ()
     target: Listing | None = None
     draft: Listing | None = None
@@ -64,6 +66,8 @@ async def check(box: Box, hardware: Hardware, recipe: Recipe, options: Options) 
     validation = None
     if may_validate(findings) and known(inputs.engine) and not inputs.engine.problem:
         validation = await _validated(box, inputs, start)
+    if options.smoke:
+        inputs = await _smoked(box, inputs)
     gates = assess(inputs, findings, validation)
     for gate in gates:
         box.publish(GateChecked(host=box.name, recipe=name, gate=gate))
@@ -71,6 +75,16 @@ async def check(box: Box, hardware: Hardware, recipe: Recipe, options: Options) 
     code = combined(everything, options.accept)
     box.publish(PlanChecked(host=box.name, recipe=name, verdict=worst(everything), exit_code=code))
     return Plan(recipe=recipe, gates=everything, launch=start, exit_code=code)
+
+
+async def _smoked(box: Box, inputs: Inputs) -> Inputs:
+    """With what an all-reduce over the GPUs said; GPUs that others hold are not touched."""
+    free = gpus_gate(inputs.gpus, needed=inputs.gpus_needed, own_pids=inputs.own_pids).verdict == "pass"
+    if not known(inputs.gpus) or len(inputs.gpus) < 2 or not free:
+        return inputs
+    recipe = inputs.recipe
+    said = await smoke(box, recipe.python or "python3", [gpu.uuid for gpu in inputs.gpus], recipe.env)
+    return msgspec.structs.replace(inputs, host=msgspec.structs.replace(inputs.host, smoke=said))
 
 
 async def gather(box: Box, hardware: Hardware, recipe: Recipe, options: Options) -> Inputs:

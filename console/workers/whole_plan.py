@@ -8,16 +8,15 @@ import msgspec
 
 from console.config.records import Recipe
 from console.gates.gate import Gate
-from console.models.places import draft_place, target_place
 from console.state.model import HostState
-from console.values import clean, known
+from console.values import clean
 from console.workers import hub
 from console.workers.box import Box
-from console.workers.hub_gates import hub_gates, listing_of
+from console.workers.hub_gates import listing_of
+from console.workers.hub_plan import hub_plan, remember_accepted
 from console.workers.plan import Options, Plan, check
+from console.workers.repository import Listing
 
-# What a server with invented weights reads of a repository.
-DUMMY_FILES = ("*.json", "*.model", "*.txt", "*.jinja", "*.py")
 _PROVED = ("sha256", "names_sizes", "dummy")
 _HUB_DOWN = ("hub_error", "rate_limited", "offline_mode")
 
@@ -44,22 +43,6 @@ def is_dummy(recipe: Recipe) -> bool:
     return recipe.args.get("load-format") == "dummy"
 
 
-def wants_of(recipe: Recipe) -> list[hub.Want]:
-    """The repositories of a recipe with their places on the box."""
-    include = DUMMY_FILES if is_dummy(recipe) else ()
-    path, draft = target_place(recipe), draft_place(recipe)
-    wants = [_want(recipe.model, recipe.revision, path if known(path) else None, include)]
-    if recipe.draft is not None:
-        wants.append(_want(recipe.draft, recipe.draft_revision, draft if draft and known(draft) else None, include))
-    return wants
-
-
-def _want(repo: str, revision: str, path: str | None, include: tuple[str, ...]) -> hub.Want:
-    if repo.startswith("/"):
-        return hub.Want(repo=repo, revision=revision)
-    return hub.Want(repo=repo, revision=revision, path=path, include=include)
-
-
 async def whole_plan(
     box: Box,
     host: HostState,
@@ -68,32 +51,29 @@ async def whole_plan(
     accept: Collection[str] = (),
     concurrency: int | None = None,
     own_pids: frozenset[int] = frozenset(),
+    smoke: bool = False,
 ) -> WholePlan:
     """Ask everything. What is proved on the box needs no Hub: its access counts as answered. Lets LinkLost through."""
-    place = hub.place_of(box, recipe.python, recipe.env)
-    options = Options(concurrency=concurrency, own_pids=own_pids, accept=tuple(accept))
-    looks: tuple[hub.Looked, ...] = ()
-    try:
-        looks = tuple(await hub.look(box, place, wants_of(recipe)))
-    except hub.HubError as error:
-        options = msgspec.structs.replace(options, hub_gates=(_unasked(recipe, str(error)),))
-    if looks:
-        trusted = recipe.args.get("trust-remote-code") is True
-        gates = hub_gates(looks, host, trusted=trusted, accepted=accept)
-        proved = {looked.gate.subject for looked in looks if not _missing(looked, is_dummy(recipe))}
-        invented = {one.gate.subject for one in looks if is_dummy(recipe) and one.want.is_local and _readable(one)}
-        listings = [None if looked.want.is_local else listing_of(looked) for looked in looks]
-        options = msgspec.structs.replace(
-            options,
-            hub_gates=tuple(_invented(_answered(gate, proved), invented) for gate in gates),
-            target=listings[0],
-            draft=listings[1] if len(listings) > 1 else None,
-        )
+    asked, dummy = await hub_plan(box, host, recipe), is_dummy(recipe)
+    remember_accepted(asked.gates, accept)
+    looks = tuple(looked for looked in (asked.target, asked.draft) if looked is not None)
+    proved = {looked.gate.subject for looked in looks if not _missing(looked, dummy)}
+    invented = {one.gate.subject for one in looks if dummy and one.want.is_local and _readable(one)}
+    options = Options(
+        concurrency=concurrency,
+        own_pids=own_pids,
+        accept=tuple(accept),
+        smoke=smoke,
+        hub_gates=tuple(_invented(_answered(gate, proved), invented) for gate in asked.gates),
+        target=_listing(asked.target),
+        draft=_listing(asked.draft),
+    )
     return WholePlan(plan=await check(box, host.hardware, recipe, options), looks=looks)
 
 
-def _unasked(recipe: Recipe, sentence: str) -> Gate:
-    return Gate(name="access", verdict="unknown", state="unknown", subject=recipe.model, sentence=sentence)
+def _listing(looked: hub.Looked | None) -> Listing | None:
+    """What the Hub lists; a directory of the box is read there."""
+    return None if looked is None or looked.want.is_local else listing_of(looked)
 
 
 def _answered(gate: Gate, proved: set[str]) -> Gate:

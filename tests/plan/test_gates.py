@@ -16,17 +16,15 @@ from console.gates.host import HostView, host_gate
 from console.gates.memory import memory_gate
 from console.gates.plan import blockers, combined, exit_code, worst
 from console.gates.ports import PortAnswer, ports_gate, wanted_ports
-from console.models.budget import Serving, Vision
+from console.models.budget import Serving
 from console.models.config import ModelConfig
-from console.models.fit import Drafter, Fit, FitRequest, GpuRoom, fit
+from console.models.fit import FitRequest, GpuRoom, fit
 from console.models.geometry import geometry
 from console.models.kv import GIB
 from console.models.weights import Layout, weights_from_config
 from console.values import Unknown, clean, known
 from tests.support.engines import kimi_config, kimi_drafter, recorded_engine
-
-PRO6000 = 97887 << 20
-
+from tests.support.kimi_plan import kimi_fit
 
 # --- drafter ----------------------------------------------------------------------------------------------------
 
@@ -97,34 +95,6 @@ def test_tree_drafting_over_recurrent_layers_is_flagged() -> None:
 
 
 # --- memory -----------------------------------------------------------------------------------------------------
-
-
-def kimi_fit(layout: Layout, *, fraction: float | None = None, foreign: int = 0, draft: bool = False) -> Fit:
-    config = kimi_config()
-    weights, shape = weights_from_config(config, vision_bytes=9e8), geometry(config)
-    assert known(weights)
-    assert known(shape)
-    serving = Serving(
-        tp=layout.tp,
-        pp=layout.pp,
-        attention_dp=layout.dp,
-        mla=True,
-        vision=Vision(27, 1152),
-        prefill_graph=layout.pp == 1,
-    )
-    drafter = Drafter(
-        weights_bytes=0.8 * GIB, layers=5, shape=geometry(kimi_drafter()), element=2, source="file headers"
-    )
-    rooms = tuple(
-        GpuRoom(uuid=f"GPU-{i}", total_bytes=PRO6000, reserved_bytes=624 << 20, foreign_bytes=foreign if i == 7 else 0)
-        for i in range(8)
-    )
-    return fit(
-        FitRequest(
-            weights=weights, shape=shape, layout=layout, serving=serving, gpus=rooms, element=2, fraction=fraction,
-            multimodal=True, drafter=drafter if draft else None,
-        )
-    )  # fmt: skip
 
 
 # Estimates published with the facts of this project, ± 1 GiB: 8 × 96 GB.
