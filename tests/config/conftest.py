@@ -10,10 +10,8 @@ from tests.support.place import Place
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    made = Place(tmp_path)
-    for name, value in made.env.items():
-        monkeypatch.setenv(name, value)
-    return made
+    """This process works in a project of its own, with XDG folders of its own."""
+    return Place(tmp_path).enter(monkeypatch)
 
 
 @pytest.fixture

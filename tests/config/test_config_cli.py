@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.inside import Deck, in_process
 from tests.support.place import Place
-
-ROOT = Path(__file__).parents[2]
-Deck = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def deck(place: Place) -> Deck:
+def deck(place: Place, capsys: pytest.CaptureFixture[str]) -> Deck:
     """Run a command in the project: (exit code, standard output, standard error)."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        plain = {name: value for name, value in os.environ.items() if not name.startswith("GPUDECK_")}
-        done = subprocess.run(
-            [sys.executable, "-m", "console", *arguments], env={**plain, **place.env, "PYTHONPATH": str(ROOT)},
-            cwd=place.cwd, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        return done.returncode, done.stdout, done.stderr
-
-    return run
+    return in_process(capsys)
 
 
 def test_a_first_file_is_private_valid_and_never_written_over(place: Place, deck: Deck) -> None:
@@ -47,9 +32,9 @@ def test_a_first_file_is_private_valid_and_never_written_over(place: Place, deck
     assert file.read_text() == "[settings]\nascii = true\n"
 
 
-def test_show_says_what_counts_and_where_from(place: Place, deck: Deck) -> None:
+def test_show_says_what_counts_and_where_from(place: Place, deck: Deck, monkeypatch: pytest.MonkeyPatch) -> None:
     file = place.project('[settings]\nascii = true\n[hosts.a]\nssh = "me@a"\n')
-    place.env["GPUDECK_TIMEOUT"] = "7"
+    monkeypatch.setenv("GPUDECK_TIMEOUT", "7")
     lines = [" ".join(line.split()) for line in deck("config", "show", "--origin")[1].splitlines()]
     assert f"settings.ascii = true # project {file}:2" in lines
     assert "settings.timeout = 7.0 # env GPUDECK_TIMEOUT" in lines

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.inside import Deck, in_process
 from tests.support.jobbox import JobBox, drained, logged, record
-
-ROOT = Path(__file__).parents[2]
+from tests.support.place import Place
 
 
 @pytest.fixture
-def deck(box: JobBox, tmp_path: Path) -> Any:
+def deck(box: JobBox, place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Deck:
     """Run a command against this machine: (exit code, standard output, standard error)."""
-    xdg = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "console", *arguments], env={**box.env, **xdg, "PYTHONPATH": str(ROOT)},
-            cwd=tmp_path, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        return done.returncode, done.stdout, done.stderr
-
-    return run
+    monkeypatch.setenv("XDG_STATE_HOME", box.env["XDG_STATE_HOME"])
+    return in_process(capsys)
 
 
-def test_list_show_stop_prune(box: JobBox, deck: Any) -> None:
+def test_list_show_stop_prune(box: JobBox, deck: Deck) -> None:
     job = box.run("sh", "-c", "echo a line; exec sleep 600")
     logged(job, "a line")
     code, out, _ = deck("jobs", "local", "list", "--json")
@@ -54,7 +42,7 @@ def test_list_show_stop_prune(box: JobBox, deck: Any) -> None:
     assert not job.exists()
 
 
-def test_mistakes_are_one_sentence(box: JobBox, deck: Any) -> None:
+def test_mistakes_are_one_sentence(box: JobBox, deck: Deck) -> None:
     job = box.run("true", id="test-cli-1")
     drained(job)
     assert deck("jobs", "local", "show")[0] == 2
@@ -66,7 +54,7 @@ def test_mistakes_are_one_sentence(box: JobBox, deck: Any) -> None:
     assert code == 2
 
 
-def test_wait_ends_with_the_job(box: JobBox, deck: Any) -> None:
+def test_wait_ends_with_the_job(box: JobBox, deck: Deck) -> None:
     good, bad = box.run("sh", "-c", "sleep 0.2"), box.run("sh", "-c", "sleep 0.2; exit 3")
     assert deck("wait", "local", "job", good.name)[0] == 0
     code, _, said = deck("wait", "local", "job", bad.name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from console.config import Config, RecipeBook, load_config, load_recipes
 
 
@@ -15,6 +17,13 @@ class Place:
         self.home = root / "home"
         self.cwd.mkdir()
         self.env = {f"XDG_{kind}_HOME": str(self.home / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+
+    def enter(self, monkeypatch: pytest.MonkeyPatch) -> Place:
+        """Make it the place of this process."""
+        for name, value in self.env.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(self.cwd)
+        return self
 
     def project(self, text: str, name: str = "gpudeck.toml") -> Path:
         return self._write(self.cwd / name, text)
