@@ -40,7 +40,8 @@ async def test_the_plan_screen(name: str, width: int, height: int) -> None:
         await pilot.pause()
         app.tick()
         await pilot.pause()
-        check_frame(FRAMES / f"plan-{name}-{width}x{height}.txt", frame(app))
+        panes = frame(app).splitlines()[2:-1]  # header, NEXT and footer have their own tests
+        check_frame(FRAMES / f"plan-{name}-{width}x{height}.txt", "\n".join(panes))
 
 
 def host_of(session: PlayedSession) -> HostState:
