@@ -11,28 +11,12 @@ import threading
 import time
 from typing import Any
 
+from . import children
 from .calls import Call, OpError, decode, encode
 
 PART_BYTES = 64 * 1024
 TERM_S = 2.0  # between SIGTERM and SIGKILL
 LINGER_S = 0.5  # a daemon that the program left behind may hold its outputs open
-
-_groups: set[int] = set()
-_groups_lock = threading.Lock()
-
-
-def kill_all() -> None:
-    """At the agent's end: every program that still runs, at once."""
-    locked = _groups_lock.acquire(timeout=1.0)  # a start that hangs must not hold up the end
-    for group in list(_groups):
-        _signal(group, signal.SIGKILL)
-    if locked:
-        _groups_lock.release()
-
-
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(group, number)
 
 
 def execute(call: Call, a: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +46,7 @@ class _Run:
         self._kill_at: float | None = None
         self._input = decode(a.get("stdin"))
         self._input_ended = not a.get("feed")
-        with _groups_lock:
+        with children.lock:
             self._process = subprocess.Popen(
                 a["argv"],
                 env=dict(os.environ, **(a.get("env") or {})),
@@ -73,7 +57,7 @@ class _Run:
                 bufsize=0,
                 start_new_session=True,
             )
-            _groups.add(self._process.pid)
+            children.add(self._process.pid)
         self._wake_out, self._wake_in = os.pipe()
         self._selector = selectors.DefaultSelector()
         self._register()
@@ -187,18 +171,17 @@ class _Run:
         late = self._deadline is not None and now >= self._deadline and self._process.returncode is None
         if self._kill_at is None and (late or self._call.cancelled.is_set()):
             self._timed_out = late
-            _signal(self._process.pid, signal.SIGTERM)
+            children.send(self._process.pid, signal.SIGTERM)
             self._kill_at = now + TERM_S
         elif self._kill_at is not None and now >= self._kill_at:
-            _signal(self._process.pid, signal.SIGKILL)
+            children.send(self._process.pid, signal.SIGKILL)
             self._kill_at = now + TERM_S
 
     def close(self) -> None:
         if self._process.returncode is None:
-            _signal(self._process.pid, signal.SIGKILL)
+            children.send(self._process.pid, signal.SIGKILL)
         self._reaper.join()
-        with _groups_lock:
-            _groups.discard(self._process.pid)
+        children.discard(self._process.pid)
         with self._wake_lock:
             self._closed = True
         self._selector.close()

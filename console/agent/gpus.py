@@ -32,7 +32,8 @@ class Gpus:
         self._walk = Walk("gpu", DEADLINE_S)
         self._enumerated = (0, 0)
         self._count_at = 0.0
-        self._seen: dict[str, dict[str, Any]] = {}  # by UUID: every GPU that this agent has met
+        self._seen: dict[str, None] = {}  # the UUIDs that this agent has met, in their order
+        self.settled = False  # whether it is known which GPUs there are
         self._sent: dict[str, tuple[float, Any]] = {}
 
     def load(self, module: str, source: str) -> None:
@@ -53,12 +54,14 @@ class Gpus:
         if trouble is not None:
             self._identities(trouble)
             self._outlet.sample("GpusSampled", {"gpus": trouble})
+            self.settled = True
             return
         self._walk.round(self.devices)
         gauges = [self._gauges(device) for device in self.devices]
         self._identities([_identity(device) for device in self.devices])
         self._outlet.sample("GpusSampled", {"gpus": gauges + self._missing()})
         self._slow()
+        self.settled = self.able() is not None
 
     def able(self) -> list[Device] | None:
         """The GPUs that other threads may ask safely; None until each has answered once, or hangs."""
@@ -101,7 +104,7 @@ class Gpus:
 
     def _identities(self, gpus: Any) -> None:
         if not is_unknown(gpus):
-            self._seen.update((gpu["uuid"], gpu) for gpu in gpus if not gpu["uuid"].startswith("index:"))
+            self._seen.update((gpu["uuid"], None) for gpu in gpus if not gpu["uuid"].startswith("index:"))
         library = self.library
         assert library is not None
         self._on_change(

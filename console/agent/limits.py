@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import time
 from typing import Iterator
 
+from . import children
 from .machine import meminfo, text_of
 
 QUOTA_S = 60.0
@@ -58,18 +60,23 @@ def _ask_quota() -> dict[str, int]:
     program = shutil.which("quota")
     if program is None:
         return {}
-    try:
-        answer = subprocess.run(
+    with children.lock:
+        process = subprocess.Popen(
             [program, "-w"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=QUOTA_DEADLINE_S,
             env=dict(os.environ, LC_ALL="C"),
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
-    return parse_quota(answer.stdout.decode("utf-8", "replace"))
+        children.add(process.pid)
+    try:
+        answer, _ = process.communicate(timeout=QUOTA_DEADLINE_S)
+    except subprocess.TimeoutExpired:
+        children.send(process.pid, signal.SIGKILL)
+        return {}  # not waited for: it may hang in the kernel, where no signal reaches it
+    children.discard(process.pid)
+    return parse_quota(answer.decode("utf-8", "replace"))
 
 
 def parse_quota(text: str) -> dict[str, int]:

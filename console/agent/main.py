@@ -15,7 +15,7 @@ import threading
 import time
 from typing import Any
 
-from . import execute, probes
+from . import children, probes
 from .calls import Call, Calls
 from .machine import hello
 from .registry import OPS, PROBES
@@ -119,5 +119,5 @@ def _serve(fd: int, calls: Calls, idle_s: int) -> None:
 def _end(*_: Any) -> None:
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(3)  # should even this hang
-    execute.kill_all()
+    children.kill_all()
     os._exit(0)

@@ -14,8 +14,9 @@ PART_BYTES = 64 * 1024
 def tail(call: Call, a: dict[str, Any]) -> dict[str, Any]:
     """Parts {offset, inode, data, event} until cancelled; `offset` is that of the part's first byte.
 
-    Offset -1 starts at the end. `rotated`: another file has the name (the old one was read to its end, the new
-    one is read from 0). `truncated`: the file became shorter, reading goes on from 0. `missing`: nothing has the name.
+    Offset -1 starts at the end, and tells in a part without data where that is. `rotated`: another file has the
+    name (the old one was read to its end, the new one is read from 0). `truncated`: the file became shorter, reading
+    goes on from 0. `missing`: nothing has the name.
     """
     follow = _Follow(call, absolute(a["path"]), a.get("offset", -1), a.get("inode"))
     every_s = max(0.05, a.get("every_s") or 0.25)
@@ -73,6 +74,7 @@ class _Follow:
             self._send(b"", "rotated")
         elif self._offset < 0:
             self._offset = 0 if self._missing else status.st_size
+            self._send(b"", None)
         self._missing = False
 
     def _read(self) -> None:

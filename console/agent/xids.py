@@ -6,7 +6,7 @@ import ctypes
 import os
 import re
 import time
-from typing import Any
+from typing import Any, Iterator
 
 from .nvml import TIMEOUT, XID_EVENT, code_of
 from .wire import is_unknown, unknown
@@ -28,6 +28,8 @@ class Xids:
         self._last: dict[tuple[str, int], tuple[str, float]] = {}
 
     def sample(self) -> None:
+        if not self._gpus.settled:
+            return  # the kernel's log names GPUs by their addresses
         if not self._started:
             self._started = True
             self._open_log()
@@ -43,20 +45,14 @@ class Xids:
 
     def _read_log(self, log: int) -> None:
         """Records since the boot, then news. A record: `level,seq,microseconds since boot,flags;text`."""
-        boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+        boot = time.time() - time.monotonic()
         found = []
-        while True:
-            try:
-                record = os.read(log, 8192).decode("utf-8", "replace")
-            except BlockingIOError:
-                break
-            except BrokenPipeError:
-                continue  # the ring moved on under us
+        for record in _records(log):
             head, _, text = record.partition(";")
-            match = _LINE.search(text)
+            match = _LINE.match(text)
             if match:
-                stamp = int(head.split(",")[2]) / 1e6
-                found.append((boot + stamp, match.group(1), int(match.group(2)), match.group(3).split("\n")[0]))
+                bus, xid, detail = match.groups()
+                found.append((boot + int(head.split(",")[2]) / 1e6, bus, int(xid), detail))
         for at, bus, xid, detail in found[-MOST:]:
             self._tell("kernel", at, xid, *self._by_bus(bus), detail)
 
@@ -115,6 +111,20 @@ class Xids:
                 "detail": detail[:300],
             },
         )
+
+
+def _records(log: int) -> Iterator[str]:
+    """What the kernel's log has now, line by line."""
+    while True:
+        try:
+            data = os.read(log, 8192)
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            continue  # the ring moved on under us
+        if not data:
+            return
+        yield from data.decode("utf-8", "replace").splitlines()
 
 
 def _address(handle: Any) -> int | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from console.events.host import Disk, DisksSampled
 from console.values import Unknown, known
-from tests.support.agent import Watched, watched
+from tests.support.agent import Watched, gone, watched
 from tests.support.fakes import Disks
 
 GB = 10**9
@@ -127,16 +127,19 @@ async def test_a_dead_nfs_server_stops_nothing_and_gets_one_question(disks: Disk
         await box.agent.request("probe", name="disks", now=True)
         again = await sampled(box)
         children = _children(box.agent.hello["pid"])
+    for child in children:
+        assert await gone(child)
     paths = ("/", "/nfs/dead", "/nfs/well", "/fuse")
     for found in (first, again):
         assert [found[path].state for path in paths] == ["ok", "stuck", "ok", "stuck"]
     assert "no answer for" in again["/nfs/dead"].state_reason
     assert again["/nfs/dead"].is_network
-    assert children == 2
+    assert len(children) == 2
 
 
-def _children(pid: int) -> int:
-    return sum(len(path.read_text().split()) for path in Path(f"/proc/{pid}/task").glob("*/children"))
+def _children(pid: int) -> list[int]:
+    found = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for text in found for child in text.split()]
 
 
 async def test_a_local_disk_that_hangs_stops_nothing(disks: Disks) -> None:

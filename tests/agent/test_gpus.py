@@ -20,7 +20,7 @@ from console.events.host import (
 )
 from console.values import Unknown, known
 from tests.support.agent import Watched, watched
-from tests.support.fakes import MIB, Fleet, uuid
+from tests.support.fakes import MIB, Disks, Fleet, uuid
 
 
 def gauges_of(fact: GpusSampled) -> dict[str, GpuGauges]:
@@ -328,6 +328,24 @@ async def test_topology_and_nvlink(tmp_path: Path) -> None:
     assert known(fact.pairs)
     assert [(p.a, p.b, p.path, p.nvlink, p.p2p) for p in fact.pairs] == [(uuid(0), uuid(1), "NODE", False, "ok")]
     assert fact.nvlinks == {uuid(0): 0, uuid(1): 0}
+
+
+async def test_xids_of_the_kernel_log(tmp_path: Path, disks: Disks) -> None:
+    fleet = Fleet(tmp_path, 2)
+    disks.file(
+        "/dev/kmsg",
+        "6,1,100,-;Linux version 6.1\n"
+        "4,2,2000000,-;NVRM: Xid (PCI:0000:02:00): 79, pid=1234, GPU has fallen off the bus.\n SUBSYSTEM=pci\n"
+        "4,3,3000000,-;NVRM: Xid (PCI:0000:77:00): 119, Timeout waiting for RPC from GSP!\n",
+    )
+    async with watched({**disks.env(), **fleet.env()}, nvml=True) as box:
+        known_one = await box.until(XidReported, lambda fact: fact.xid == 79)
+        other = await box.until(XidReported, lambda fact: fact.xid == 119)
+    assert (known_one.uuid, known_one.source) == (uuid(1), "kernel")
+    assert known_one.detail == "pid=1234, GPU has fallen off the bus."
+    assert (other.at - known_one.at) == pytest.approx(1.0, abs=0.01)
+    assert not known(other.uuid)
+    assert other.pci_bus_id == "0000:77:00"
 
 
 async def test_an_xid_is_reported_once(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 import os
@@ -17,6 +16,7 @@ import pytest
 from console.remote.agent import Agent
 from console.remote.errors import AgentError
 from console.remote.local import open_local_agent
+from tests.support.agent import gone
 
 
 @pytest.fixture
@@ -98,18 +98,6 @@ async def test_what_cannot_be_run_is_refused(agent: Agent, tmp_path: Path) -> No
 async def test_a_daemon_that_holds_the_output_does_not_hold_the_answer(agent: Agent) -> None:
     result, out, _ = await run(agent, "sh", "-c", "echo up; setsid sleep 3 & exit 0")
     assert (result["exit_code"], out) == (0, b"up\n")
-
-
-async def gone(pid: int) -> bool:
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-            except FileNotFoundError:
-                return True
-            if state == "Z":
-                return True
-            await asyncio.sleep(0.02)
 
 
 async def test_cancel_kills_the_group(agent: Agent) -> None:
@@ -215,7 +203,7 @@ async def test_tail_resumes_where_it_was(agent: Agent, tmp_path: Path) -> None:
     assert other[0]["event"] == "rotated"
     assert (other[1]["offset"], base64.b64decode(other[1]["data"])) == (0, b"0123456789")
     async with agent.stream("tail", path=str(log), offset=-1, every_s=0.05) as stream:
-        await agent.request("ping")
+        assert ((await anext(stream))["offset"], part["inode"]) == (10, log.stat().st_ino)
         with log.open("ab") as more:
             more.write(b"!")
-        assert base64.b64decode((await anext(stream))["data"])[-1:] == b"!"
+        assert base64.b64decode((await anext(stream))["data"]) == b"!"

@@ -3,7 +3,7 @@
  *   PATH error ERRNO        PATH hang
  * statvfs takes the rule with the longest path that leads the asked one; without one it asks the real function.
  * FAKE_MOUNTINFO names the file that is opened instead of /proc/self/mountinfo, FAKE_FILES a folder whose
- * `proc/meminfo` and the like are opened instead of the real ones where they exist.
+ * `proc/meminfo`, `dev/kmsg` and the like are opened instead of the real ones where they exist.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -70,7 +70,7 @@ static const char *instead(const char *path) {
     static __thread char other[600];
     const char *mounts = getenv("FAKE_MOUNTINFO"), *folder = getenv("FAKE_FILES");
     if (mounts && !strcmp(path, "/proc/self/mountinfo")) return mounts;
-    if (folder && path[0] == '/' && (!strncmp(path, "/proc/", 6) || !strncmp(path, "/sys/", 5))) {
+    if (folder && path[0] == '/' && (!strncmp(path, "/proc/", 6) || !strncmp(path, "/sys/", 5) || !strcmp(path, "/dev/kmsg"))) {
         snprintf(other, sizeof other, "%s%s", folder, path);
         if (!access(other, R_OK)) return other;
     }

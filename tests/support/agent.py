@@ -87,3 +87,16 @@ async def watched(
     finally:
         await agent.close()
         await asyncio.gather(task)
+
+
+async def gone(pid: int) -> bool:
+    """True once the process has ended, though nobody may have waited for it yet."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            except FileNotFoundError:
+                return True
+            if state == "Z":
+                return True
+            await asyncio.sleep(0.02)
