@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 RING = 300  # five minutes at one sample a second
 DISK_RING = 60  # five minutes at one sample in five seconds
 BUSY_PCT = 50
+SAME_XID_S = 2.0  # the box's boot time, and with it the kernel log's, is computed anew by each agent
 SPIN_GRACE_S = 5.0  # a suspicion outlives this much of other readings, so that one sample neither raises nor clears it
 NAMELESS = "index:"  # the name of a GPU that does not tell its UUID
 
@@ -192,7 +193,10 @@ def _topology(host: HostState, event: facts.GpuTopologySampled, _t: float) -> No
 
 
 def _xid(host: HostState, event: facts.XidReported, t: float) -> None:
-    host.hardware.xids.append(Xid(t - event.age_s, event))
+    """A new agent reads the kernel's log from the boot on again: what is known is not told twice."""
+    known_ones = [one.fact for one in host.hardware.xids if one.fact.xid == event.xid and one.fact.uuid == event.uuid]
+    if not any(abs(one.at - event.at) < SAME_XID_S for one in known_ones):
+        host.hardware.xids.append(Xid(t - event.age_s, event))
 
 
 def _disks(host: HostState, event: facts.DisksSampled, t: float) -> None:

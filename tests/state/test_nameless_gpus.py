@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from console.events.host import XidReported
 from console.values import CleanText, Unknown, known
-from tests.support.gpu_facts import folded, gauges, gpu_of, identified, identity, sampled
+from tests.support.gpu_facts import folded, gauges, gpu_of, identified, identity, name_of, sampled
 
 NAMELESS = CleanText("index:1")
 SILENT = identity(1, uuid=NAMELESS, name=Unknown("the GPU does not answer"))
@@ -42,3 +43,12 @@ def test_one_without_a_past_is_a_row_of_its_own() -> None:
     assert found is not None
     assert found.gauges is not None
     assert found.gauges.state == "lost"
+
+
+def test_an_xid_that_a_new_agent_reads_again_is_one() -> None:
+    def xid(number: int, at: float) -> XidReported:
+        bus = CleanText("00000000:01:00.0")
+        return XidReported(host="box", uuid=name_of(0), pci_bus_id=bus, xid=number, at=at, source="kernel")
+
+    hardware = folded((0.0, xid(79, 1000.0)), (60.0, xid(79, 1000.4)), (61.0, xid(31, 1000.4)), (62.0, xid(79, 1003.0)))
+    assert [(one.fact.xid, one.fact.at) for one in hardware.xids] == [(79, 1000.0), (31, 1000.4), (79, 1003.0)]
