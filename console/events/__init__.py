@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from console.events import bench, host, hub, jobs, link, plan, serve
+from console.events import bench, doctor, host, hub, jobs, link, plan, serve
 from console.events.base import Event, HostEvent, Stamped
 
 ALL_EVENTS: tuple[type[Event], ...] = (
     *bench.EVENTS,
+    *doctor.EVENTS,
     *link.EVENTS,
     *host.EVENTS,
     *hub.EVENTS,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from console.events import host as facts
+from console.events.doctor import BoxExamined
 from console.state.reducer import HostReducers
 from console.values import CleanText, Unknown, known
 
@@ -73,6 +74,7 @@ class Hardware:
     disk_rings: dict[str, deque[tuple[float, int]]] = field(default_factory=dict)
     identity: facts.MachineIdentified | None = None
     machine: facts.MachineSampled | None = None
+    examined: BoxExamined | None = None
     stuck: dict[str, float] = field(default_factory=dict)
     failed: dict[str, CleanText] = field(default_factory=dict)
 
@@ -215,6 +217,11 @@ def _machine_sampled(host: HostState, event: facts.MachineSampled, _t: float) ->
     host.hardware.machine = event
 
 
+def _examined(host: HostState, event: BoxExamined, _t: float) -> None:
+    host.hardware.examined = event
+    host.hardware.failed.pop("doctor", None)
+
+
 def _stuck(host: HostState, event: facts.ProbeStuck, _t: float) -> None:
     if event.stuck_s > 0:
         host.hardware.stuck[event.probe] = event.stuck_s
@@ -238,6 +245,7 @@ REDUCERS: HostReducers = {
     facts.DisksSampled: _disks,
     facts.MachineIdentified: _machine,
     facts.MachineSampled: _machine_sampled,
+    BoxExamined: _examined,
     facts.ProbeStuck: _stuck,
     facts.ProbeFailed: _failed,
 }

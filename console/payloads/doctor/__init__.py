@@ -1,0 +1,1 @@
+"""A look at the box's system, for `gpudeck doctor`."""
