@@ -201,6 +201,23 @@ class MemoryReturned(HostEvent, frozen=True, gc=False, kw_only=True):
     left_pids: tuple[int, ...]
 
 
+class DeployStepped(HostEvent, frozen=True, gc=False, kw_only=True):
+    """A deploy reached a step, finished with it, or failed in it; `ready` is its end."""
+
+    recipe: CleanText
+    step: Literal["preflight", "download", "start", "smoke", "ready"]
+    state: Literal["running", "done", "failed"]
+    sentence: CleanText = CleanText("")
+
+
+class ServerRequestFailed(HostEvent, frozen=True, gc=False, kw_only=True):
+    """What was asked of a server could not be done."""
+
+    server: CleanText
+    action: Literal["stop", "smoke"]
+    reason: CleanText
+
+
 class BenchmarkQuiet(HostEvent, frozen=True, gc=False, kw_only=True):
     """While a measurement runs, the console sends a server no request but a rare `/metrics`."""
 
@@ -222,5 +239,7 @@ EVENTS = (
     ServerEnded,
     ServerStopAsked,
     MemoryReturned,
+    DeployStepped,
+    ServerRequestFailed,
     BenchmarkQuiet,
 )

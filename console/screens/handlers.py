@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from console.screens import job_keys, looking, playing, searching
+from console.screens import bench_keys, job_keys, looking, playing, searching, server_keys
 from console.screens.handler import Handler
 
-HANDLERS: Mapping[str, Handler] = {**looking.HANDLERS, **job_keys.HANDLERS, **searching.HANDLERS, **playing.HANDLERS}
+HANDLERS: Mapping[str, Handler] = {
+    **looking.HANDLERS,
+    **bench_keys.HANDLERS,
+    **job_keys.HANDLERS,
+    **server_keys.HANDLERS,
+    **searching.HANDLERS,
+    **playing.HANDLERS,
+}

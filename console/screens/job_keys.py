@@ -31,7 +31,7 @@ def _pause(deck: Deck, frame: Frame) -> None:
         controls.change_job(frame.host.name, "resume" if job.paused else "pause", job.id)
 
 
-def _stop(deck: Deck, frame: Frame) -> None:
+def stop(deck: Deck, frame: Frame) -> None:
     job, controls, host = _chosen(deck, frame), deck.session.controls, frame.host
     if job is None or controls is None or host is None:
         return
@@ -47,4 +47,4 @@ def _stop(deck: Deck, frame: Frame) -> None:
     deck.push_screen(ConfirmDialog("Stop a job", rows, yes="Stop", twin=twin), answered)
 
 
-HANDLERS: Mapping[str, Handler] = {"pause_job": _pause, "stop": _stop}
+HANDLERS: Mapping[str, Handler] = {"pause_job": _pause}

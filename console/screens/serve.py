@@ -16,7 +16,17 @@ from console.screens.searching import SearchScreen
 from console.state.serve import ServerState
 from console.values import Unknown, format_duration, known
 from console.views.serve import main_server
-from console.views.server_pane import Gauge, PhaseStep, gauges, headline, phase_steps, said, server_kind, title_text
+from console.views.server_pane import (
+    Gauge,
+    PhaseStep,
+    deploy_said,
+    gauges,
+    headline,
+    phase_steps,
+    said,
+    server_kind,
+    title_text,
+)
 from widgets.cells import Bar, Cell, Line, Piece, State, StateKind
 from widgets.find_bar import FindBar
 from widgets.lines import Lines
@@ -62,7 +72,7 @@ class ServerPane(DeckPane):
             text = "no server runs on this box" if known(listed) else f"unknown: {listed.reason}"
             self._head.set_lines([Line((Cell(text, "dim"),))])
             self._phases.set_phases([])
-            self._said.set_lines([])
+            self._said.set_lines([Line((Cell(text, ink),)) for text, ink in deploy_said(host)])
             return
         word = State(cast(StateKind, server_kind(server)), headline(server))
         self._head.set_lines([Line((word, Cell(f"  {title_text(host, server)}", "label"))), *_load(gauges(server))])

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from console import __version__
 from console.bus import Bus
+from console.config.errors import ConfigError
 from console.config.paths import runs_dir
-from console.config.records import HostConfig
+from console.config.records import HostConfig, Recipe
 from console.events import Event, Stamped
 from console.events.jobs import JobAction
 from console.events.link import RecorderFailed
 from console.journal import Header, Recorder, new_header
+from console.session import recipes
 from console.session.picker import Choice
 from console.session.ways import Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
 from console.workers import jobs
+from console.workers.bench_start import recipe_of, start_bench
 from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
+from console.workers.deploy import check_recipe, deploy, stop_server
 from console.workers.hub_watch import HubWatch
 from console.workers.link import LinkWorker
+from console.workers.runs_watch import RunsWatch
 from console.workers.serve_watch import ServeWatch
+
+RecipeWork = Callable[[Box, HostState, Recipe], Coroutine[Any, Any, None]]
 
 
 class LiveSession:
@@ -46,6 +54,7 @@ class LiveSession:
         self.links: dict[str, LinkWorker] = {}
         self._ways = ways
         self._started = False
+        self._watches_runs = False
         self._recorder: Recorder | None = None
         self._record_path: Path | None = None
         self._changed = asyncio.Event()
@@ -112,6 +121,57 @@ class LiveSession:
         """Ask the box to stop, pause or resume a job; the state tells what came of it."""
         if box := self.box(host):
             self.supervisor.start(f"{action} {job_id} {self.state.seq}", jobs.request(box, action, job_id))
+
+    def recipe_names(self) -> Sequence[str]:
+        """The recipes in reach of this directory."""
+        return recipes.names()
+
+    def check_recipe(self, host: str, recipe: str) -> str:
+        """Ask every gate of a recipe. Why it cannot be asked, or nothing."""
+        return self._with_recipe(host, recipe, "check", check_recipe)
+
+    def deploy(self, host: str, recipe: str, *, fetch: bool) -> str:
+        """Bring a recipe up, with `fetch` downloading what is missing. Why it cannot begin, or nothing."""
+        try:
+            secrets = recipes.secrets(recipe)
+        except ConfigError as error:
+            return str(error)
+        return self._with_recipe(host, recipe, "deploy", partial(deploy, secrets=secrets, fetch=fetch))
+
+    def _with_recipe(self, host: str, name: str, verb: str, work: RecipeWork) -> str:
+        box = self.box(host)
+        if box is None:
+            return f"The link to {host} is {self.state.hosts[host].link.state}."
+        try:
+            recipe = recipes.named(name, box.config)
+        except ConfigError as error:
+            return str(error)
+        self.supervisor.start(f"{verb} {name} {self.state.seq}", work(box, self.state.hosts[host], recipe))
+        return ""
+
+    def stop_server(self, host: str, server: str) -> None:
+        """Stop a server; the state tells what came of it."""
+        if box := self.box(host):
+            self.supervisor.start(f"stop {server} {self.state.seq}", stop_server(box, self.state.hosts[host], server))
+
+    def watch_runs(self) -> None:
+        """List the stored runs as facts from now on."""
+        if not self._watches_runs:
+            self._watches_runs = True
+            self.supervisor.start("runs", RunsWatch(runs_dir(), self.publish).run())
+
+    def bench(self, host: str, server: str, preset: str) -> str:
+        """Measure a server; the state tells what comes of it. Why it cannot begin, or nothing."""
+        box, state = self.box(host), self.state.hosts[host]
+        if box is None:
+            return f"The link to {host} is {state.link.state}."
+        recipe = recipe_of(state, server)
+        try:
+            key = recipes.secrets(recipe).flags.get("api-key") if recipe else None
+        except ConfigError as error:
+            return str(error)
+        self.supervisor.start(f"bench {server} {self.state.seq}", start_bench(box, state, server, preset, key))
+        return ""
 
     def accept_host_key(self, host: str) -> None:
         """Trust the host key that the box showed last, and connect again."""

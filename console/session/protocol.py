@@ -49,6 +49,30 @@ class Controls(Protocol):
         """Ask the box to stop, pause or resume a job."""
         ...
 
+    def recipe_names(self) -> Sequence[str]:
+        """The recipes in reach of this directory."""
+        ...
+
+    def check_recipe(self, host: str, recipe: str) -> str:
+        """Ask every gate of a recipe; the answers come as facts. Why it cannot be asked, or nothing."""
+        ...
+
+    def deploy(self, host: str, recipe: str, *, fetch: bool) -> str:
+        """Bring a recipe up, with `fetch` downloading what is missing. Why it cannot begin, or nothing."""
+        ...
+
+    def stop_server(self, host: str, server: str) -> None:
+        """Stop a server: parent first, grace, rest, proof."""
+        ...
+
+    def watch_runs(self) -> None:
+        """List the stored runs as facts from now on, and again whenever they change."""
+        ...
+
+    def bench(self, host: str, server: str, preset: str) -> str:
+        """Measure a server. Why it cannot begin, or nothing."""
+        ...
+
     def accept_host_key(self, host: str) -> None:
         """Trust the host key that the box showed last, and connect again."""
         ...

@@ -58,6 +58,8 @@ class Serve:
     servers: dict[str, ServerState] = field(default_factory=dict)
     listed: tuple[CleanText, ...] | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
     quiet: bool = False
+    deploy: facts.DeployStepped | None = None
+    failed: facts.ServerRequestFailed | None = None
 
 
 def last_ended(host: HostState) -> list[Job]:
@@ -176,6 +178,14 @@ def _memory(host: HostState, event: facts.MemoryReturned, _t: float) -> None:
     _server(host, event.server).memory = event
 
 
+def _deploy(host: HostState, event: facts.DeployStepped, _t: float) -> None:
+    host.serve.deploy = event
+
+
+def _failed(host: HostState, event: facts.ServerRequestFailed, _t: float) -> None:
+    host.serve.failed = event
+
+
 def _quiet(host: HostState, event: facts.BenchmarkQuiet, _t: float) -> None:
     host.serve.quiet = event.quiet
 
@@ -195,5 +205,7 @@ REDUCERS: HostReducers = {
     facts.ServerEnded: _ended,
     facts.ServerStopAsked: _stop_asked,
     facts.MemoryReturned: _memory,
+    facts.DeployStepped: _deploy,
+    facts.ServerRequestFailed: _failed,
     facts.BenchmarkQuiet: _quiet,
 }

@@ -12,6 +12,7 @@ from console.views.disks import disk_row, disk_sentence
 from console.views.gpus import gpu_notes
 from console.views.hub import access_word
 from console.views.hub_transfers import fell_short_sentence
+from console.views.server_pane import server_step
 from console.views.status import gpu_state
 from console.views.xids import index_of, xid_meaning, xid_sentence
 
@@ -40,8 +41,14 @@ def next_step(host: HostState | None, now: float) -> Next:
         or _probes(host)
         or _found(host, now, "warn")
         or _xids(host, now)
+        or _server(host, now)
         or Next("ok", "nothing blocks")
     )
+
+
+def _server(host: HostState, now: float) -> Next | None:
+    step = server_step(host, now)
+    return Next(*step) if step else None
 
 
 def _link(host: HostState, now: float) -> Next | None:

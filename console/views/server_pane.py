@@ -8,7 +8,7 @@ from console.serve.phases import STARTING
 from console.state import HostState
 from console.state.serve import ENDED, ServerState
 from console.values import format_duration, format_ratio, known
-from console.views.serve import argv_of, eta_s, job_of, model_of, owner, phase_word
+from console.views.serve import argv_of, eta_s, job_of, main_server, model_of, owner, phase_word
 
 
 class PhaseStep(NamedTuple):
@@ -28,7 +28,7 @@ def phase_steps(server: ServerState, now: float) -> list[PhaseStep]:
     """The start as a bar: phases that were met with their times, then those ahead."""
     steps: list[PhaseStep] = []
     met = [(phase, t) for phase, _, t in server.phases if phase in STARTING or phase == "ready"]
-    ends = [t for _, t in met[1:]] + [now]
+    ends = ([t for _, t in met] + [now])[1:]
     for at, ((phase, t), end) in enumerate(zip(met, ends, strict=True)):
         last = at == len(met) - 1
         failed = last and server.phase == "crashed"
@@ -100,9 +100,45 @@ def gauges(server: ServerState) -> list[Gauge]:
     return [gauge._replace(stale=gauge.name in reading.stale) for gauge in shown]
 
 
+def server_step(host: HostState, now: float) -> tuple[str, str, str] | None:
+    """(level, sentence, key) for the NEXT line: what the server that matters wants of its user."""
+    deploy = host.serve.deploy
+    if deploy is not None and deploy.state == "failed":
+        return "fail", f"deploy {deploy.recipe} failed in {deploy.step}: {deploy.sentence}", "D"
+    server = main_server(host)
+    if server is None:
+        return None
+    where = title_text(host, server)
+    if server.phase == "crashed" and server.ended is not None:
+        return "fail", f"server crashed in {server.ended.cause_phase.replace('_', ' ')}: {server.ended.cause}", "5"
+    if server.memory is not None and server.memory.returned is False:
+        return "fail", server.memory.sentence, "5"
+    if server.phase == "ready":
+        return ("warn", server.unproved, "5") if server.unproved else ("ok", f"READY  {where}", "5")
+    if server.phase == "stopped":
+        return None
+    job = job_of(host, server)
+    eta = eta_s(server, job.meta if job else {}, now)
+    left = f", ready in about {format_duration(eta)}" if eta is not None and known(eta) else ""
+    return "busy", f"{phase_word(server)}{left}  {where}", "5"
+
+
+_INK = {"running": "busy", "done": "ok", "failed": "fail"}
+
+
+def deploy_said(host: HostState) -> list[tuple[str, str]]:
+    """Where a deploy stands, and what was asked of a server and refused."""
+    lines: list[tuple[str, str]] = []
+    if (step := host.serve.deploy) is not None and (step.step, step.state) != ("ready", "done"):
+        lines.append((f"deploy {step.recipe}: {step.step} {step.state} {step.sentence}".rstrip(), _INK[step.state]))
+    if (failed := host.serve.failed) is not None:
+        lines.append((f"{failed.action} of {failed.server} refused: {failed.reason}", "warn"))
+    return lines
+
+
 def said(host: HostState, server: ServerState, now: float) -> list[tuple[str, str]]:
     """(sentence, kind): the time to ready, remarks, differences, the cause with its ways out, the smoke test."""
-    lines: list[tuple[str, str]] = []
+    lines = deploy_said(host)
     job = job_of(host, server)
     eta = eta_s(server, job.meta if job else {}, now)
     if eta is not None:

@@ -99,7 +99,7 @@ async def stopped(box: Box, host: HostState, server: ServerState, grace_s: float
     stopping = await ask_stop(box, host, server, grace_s)
     limit_s = (GRACE_S if grace_s is None else grace_s) + MARGIN_S
     now = host.serve.servers[server.id]
-    if not await _until(lambda: now.phase in ENDED and not now.present, limit_s):
+    if not await until(lambda: now.phase in ENDED and not now.present, limit_s):
         raise TimeoutError(f"{server.id} still runs after {limit_s:g} s")
     await prove_memory(box, host, now, stopping)
     return stopping
@@ -112,12 +112,12 @@ async def readiness(host: HostState, server_id: str, limit_s: float) -> Verdict:
         server = host.serve.servers.get(server_id)
         return server is not None and (server.phase in ENDED or server.proved is not None)
 
-    if not await _until(decided, limit_s):
+    if not await until(decided, limit_s):
         return "late"
     return "ended" if host.serve.servers[server_id].phase in ENDED else "ready"
 
 
-async def _until(test: Callable[[], bool], limit_s: float) -> bool:
+async def until(test: Callable[[], bool], limit_s: float) -> bool:
     deadline = time.monotonic() + limit_s
     while not test():
         if time.monotonic() >= deadline:

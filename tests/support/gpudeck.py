@@ -41,10 +41,12 @@ class Gpudeck:
     def argv(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "console", *arguments]
 
-    def run(self, *arguments: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, stdin: str = "", timeout_s: float = 60, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run to the end; standard input is never a terminal."""
         return subprocess.run(
-            self.argv(*arguments), input=stdin, capture_output=True, text=True, timeout=60, env=self.env | env,
+            self.argv(*arguments), input=stdin, capture_output=True, text=True, timeout=timeout_s, env=self.env | env,
             cwd=self.laptop.directory,
         )  # fmt: skip
 

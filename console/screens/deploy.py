@@ -1,0 +1,93 @@
+"""The deploy wizard: a recipe's name, its gates, and then the start. Until the last enter nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widget import Widget
+
+from console.screens.base import DeckScreen
+from console.screens.deck import Deck, deck_of
+from console.screens.frame import Frame, frame_of
+from console.screens.plan import FitPane, PlanPane
+from widgets.cells import Cell, Line
+from widgets.dialog import AskDialog
+from widgets.lines import Lines
+
+
+class DeployScreen(DeckScreen):
+    """The gates of the recipe that was named; enter starts, escape leaves."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False, priority=True),
+        Binding("enter", "begin", "Start", show=False, priority=True),
+    ]
+
+    def __init__(self, host: str, recipe: str, *, fetch: bool) -> None:
+        super().__init__()
+        self._host, self._recipe, self._fetch = host, recipe, fetch
+
+    def body(self) -> Iterable[Widget]:
+        yield Vertical(Lines(wrap=True, id="deploy-line"), PlanPane(), FitPane(), id="plan-body")
+
+    def paint(self, frame: Frame) -> None:
+        """What enter would do now."""
+        super().paint(frame)
+        self.query_one("#deploy-line", Lines).set_lines([Line((Cell(f" {self._question(frame)}", "strong"),))])
+
+    def _question(self, frame: Frame) -> str:
+        checked = self._verdict(frame)
+        if checked is None:
+            return f"{self._recipe}: asking every gate …   esc leaves, nothing is changed"
+        if checked != 0:
+            return f"{self._recipe}: blocked, see the ways out.   esc leaves, nothing is changed"
+        verb = "deploy: download, verify, start, smoke test" if self._fetch else "start"
+        return f"enter: {verb} {self._recipe} on {self._host}   esc leaves, nothing is changed"
+
+    def _verdict(self, frame: Frame) -> int | None:
+        """The exit code of the plan, None while it is asked."""
+        plan = frame.host.plan.shown if frame.host else None
+        if plan is None or plan.recipe != self._recipe or plan.verdict is None:
+            return None
+        return plan.exit_code
+
+    def action_leave(self) -> None:
+        """Back to where it was asked."""
+        self.dismiss()
+
+    def action_begin(self) -> None:
+        """Begin, when the gates allow it."""
+        deck = deck_of(self)
+        controls = deck.session.controls
+        if controls is None or self._verdict(frame_of(deck)) != 0:
+            return
+        refused = controls.deploy(self._host, self._recipe, fetch=self._fetch)
+        self.dismiss()
+        if refused:
+            deck.notify(refused, severity="warning")
+        else:
+            deck.switch_mode("server")
+
+
+def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
+    """Ask for the recipe's name, then show its gates."""
+    controls, host = deck.session.controls, frame.host
+    if controls is None or host is None:
+        return
+    names = controls.recipe_names()
+
+    def named(text: str | None) -> None:
+        if not text:
+            return
+        refused = controls.check_recipe(host.name, text.strip())
+        if refused:
+            deck.notify(refused, severity="warning")
+        else:
+            deck.push_screen(DeployScreen(host.name, text.strip(), fetch=fetch))
+
+    rows = [("box", host.name), ("recipes", ", ".join(names) or "none in reach: gpudeck recipe new")]
+    title = "Deploy" if fetch else "Start"
+    deck.push_screen(AskDialog(title, rows, yes="Ask the gates", placeholder="a recipe's name"), named)

@@ -1,0 +1,132 @@
+"""A deploy for the screen: preflight, download, start, smoke test; every step is told as a fact.
+
+Called again it goes on: what is on the box and proved is not fetched again, a server that runs is followed.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from console.config.records import Recipe
+from console.events.serve import DeployStepped, ServerRequestFailed
+from console.gates.plan import blockers
+from console.models.launch import Launch
+from console.remote.errors import RemoteError
+from console.state.model import HostState
+from console.values import clean, known
+from console.workers import hub, jobs
+from console.workers.box import Box
+from console.workers.hub_jobs import Transfer, spec_of
+from console.workers.serve import Secrets, job_spec, smoke, start
+from console.workers.serve_stop import StopRefusedError
+from console.workers.serve_swap import readiness, stopped, until
+from console.workers.whole_plan import WholePlan, missing_looks, whole_plan
+
+READY_S = 1800.0
+DOWNLOAD_S = 7 * 86400.0
+Step = Literal["preflight", "download", "start", "smoke", "ready"]
+
+
+class _FailedError(Exception):
+    """A step failed; the sentence says why."""
+
+    def __init__(self, step: Step, sentence: str) -> None:
+        super().__init__(sentence)
+        self.step = step
+
+
+async def check_recipe(box: Box, host: HostState, recipe: Recipe) -> None:
+    """Ask every gate: the answers are facts of the plan."""
+    try:
+        await whole_plan(box, host, recipe)
+    except (RemoteError, hub.HubError) as error:
+        _tell(box, recipe, "preflight", "failed", str(error))
+
+
+async def deploy(box: Box, host: HostState, recipe: Recipe, secrets: Secrets, *, fetch: bool) -> None:
+    """From a recipe to a server that is proved ready; without `fetch` everything must be on the box already.
+
+    Never raises what the box or the Hub refuse.
+    """
+    try:
+        await _deploy(box, host, recipe, secrets, fetch)
+    except _FailedError as error:
+        _tell(box, recipe, error.step, "failed", str(error))
+    except (jobs.JobError, jobs.JobRefusedError, hub.HubError) as error:
+        _tell(box, recipe, "start", "failed", str(error))
+    except RemoteError as error:
+        _tell(box, recipe, "start", "failed", f"{error} What was begun goes on; deploy again to follow it.")
+
+
+async def _deploy(box: Box, host: HostState, recipe: Recipe, secrets: Secrets, fetch: bool) -> None:
+    _tell(box, recipe, "preflight", "running")
+    whole = await whole_plan(box, host, recipe)
+    _must_pass(whole)
+    if whole.missing and not fetch:
+        raise _FailedError("preflight", f"{'; '.join(whole.missing)}: D deploys it.")
+    for looked in missing_looks(whole):
+        await _download(box, host, recipe, looked)
+    if whole.missing:
+        whole = await whole_plan(box, host, recipe)
+        if whole.missing:
+            raise _FailedError("download", whole.missing[0])
+    _tell(box, recipe, "start", "running")
+    assert isinstance(whole.plan.launch, Launch)
+    job = await start(box, job_spec(box, host.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates))
+    verdict = await readiness(host, job.id, READY_S)
+    server = host.serve.servers.get(job.id)
+    if verdict != "ready" or server is None:
+        cause = server.ended.cause if server and server.ended else f"not ready after {READY_S:g} s"
+        raise _FailedError("start", cause)
+    _tell(box, recipe, "smoke", "running")
+    told = await smoke(box, server, secrets.flags.get("api-key"))
+    if not told.ok:
+        raise _FailedError("smoke", "; ".join(told.problems))
+    _tell(box, recipe, "ready", "done")
+
+
+def _must_pass(whole: WholePlan) -> None:
+    blocking = blockers(whole.plan.gates)
+    if blocking:
+        raise _FailedError("preflight", "; ".join(f"{gate.name}: {gate.sentence}" for gate in blocking))
+    if not known(whole.plan.launch):
+        raise _FailedError("preflight", whole.plan.launch.reason)
+
+
+async def _download(box: Box, host: HostState, recipe: Recipe, looked: hub.Looked) -> None:
+    """Start or join the download, and wait for its end; its own watcher tells how it goes."""
+    _tell(box, recipe, "download", "running", looked.want.repo)
+    commit = looked.access.commit
+    transfer = Transfer(want=looked.want, commit=str(commit) if known(commit) else None)
+    place = hub.place_of(box, recipe.python, recipe.env)
+    try:
+        job_id = (await jobs.start(box, spec_of("download", place, transfer))).id
+    except jobs.JobRefusedError as refused:
+        job_id = refused.job.id
+    if not await until(lambda: _over(host, job_id), DOWNLOAD_S):
+        raise _FailedError("download", f"{job_id} takes too long")
+
+
+def _over(host: HostState, job_id: str) -> bool:
+    listed = host.jobs.jobs
+    job = next((one for one in listed if one.id == job_id), None) if known(listed) else None
+    return job is not None and job.state not in ("running", "draining")
+
+
+def _tell(
+    box: Box, recipe: Recipe, step: Step, state: Literal["running", "done", "failed"], sentence: str = ""
+) -> None:
+    told = DeployStepped(host=box.name, recipe=clean(recipe.name), step=step, state=state, sentence=clean(sentence))
+    box.publish(told)
+
+
+async def stop_server(box: Box, host: HostState, server_id: str) -> None:
+    """Stop a server for the screen: what is refused becomes a fact."""
+    server = host.serve.servers.get(server_id)
+    if server is None:
+        return
+    try:
+        await stopped(box, host, server, None)
+    except (StopRefusedError, jobs.JobError, TimeoutError, RemoteError) as error:
+        reason = clean(str(error))
+        box.publish(ServerRequestFailed(host=box.name, server=server.id, action="stop", reason=reason))
