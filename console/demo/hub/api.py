@@ -103,7 +103,8 @@ def _info(hub: FakeHub, request: Request, repo: Repo, user: User | None, match: 
     return json_answer(
         {
             "_id": "0", "id": repo.id, "modelId": repo.id, "sha": sha, "siblings": siblings,
-            "gated": repo.gate or False, "private": repo.private_to is not None, "disabled": repo.disabled, "tags": [], "downloads": 0, "likes": 0,
+            "gated": repo.gate or False, "private": repo.private_to is not None, "disabled": repo.disabled,
+            "tags": [], "downloads": 0, "likes": 0,
             "createdAt": DATE, "lastModified": DATE,
         }
     )  # fmt: skip
