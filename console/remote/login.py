@@ -27,7 +27,8 @@ from console.values import CleanText
 
 KEEPALIVE_S, KEEPALIVE_COUNT = 5, 3
 _TRIES = 3
-_abandoned: set[asyncio.Task[asyncssh.SSHClientConnection]] = set()
+_LOGIN_LIMIT_S = 110.0  # sshd's own LoginGraceTime is 120 s
+_attempts: set[asyncio.Task[asyncssh.SSHClientConnection]] = set()
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -127,7 +128,7 @@ class Login:
         hop = self._hop
         proxy = await ProxyCommand.start(hop.proxy_command) if hop.proxy_command and not self._before else None
         try:
-            connection = await _bounded(self._connect(observer, proxy), hop.connect_timeout_s + 2)
+            connection = await _bounded(self._connect(observer, proxy), observer, hop.connect_timeout_s)
             return Opened(hop, connection, proxy, tuple(observer.banner))
         except BaseException as error:
             failure = await proxy.failure() if proxy and not observer.presented else None
@@ -161,7 +162,7 @@ class Login:
             password_auth="password" in hop.methods, kbdint_auth="keyboard-interactive" in hop.methods,
             preferred_auth=list(hop.preferred) or (), gss_auth=False, gss_kex=False, host_based_auth=False,
             disable_trivial_auth=True, agent_forwarding=False, utf8_decode_errors="backslashreplace",
-            connect_timeout=hop.connect_timeout_s, login_timeout=hop.connect_timeout_s,
+            connect_timeout=hop.connect_timeout_s + _LOGIN_LIMIT_S, login_timeout=_LOGIN_LIMIT_S,
             keepalive_interval=KEEPALIVE_S, keepalive_count_max=KEEPALIVE_COUNT, **_algorithms(hop.algorithms),
         )  # fmt: skip
 
@@ -178,21 +179,29 @@ def _algorithms(allowed: Algorithms) -> dict[str, list[str]]:
 
 
 async def _bounded(
-    work: Coroutine[Any, Any, asyncssh.SSHClientConnection], limit_s: float
+    work: Coroutine[Any, Any, asyncssh.SSHClientConnection], observer: Observer, limit_s: float
 ) -> asyncssh.SSHClientConnection:
-    """Waits for a connection without ever cancelling its making, which asyncssh does not survive cleanly."""
+    """Waits for a connection, without cancelling the handshake, which asyncssh does not survive cleanly.
+
+    A server that has begun to authenticate gets more time: it may be waiting for somebody's telephone.
+    """
     task = asyncio.create_task(work)
-    _abandoned.add(task)
-    task.add_done_callback(_abandoned.discard)
+    _attempts.add(task)
+    task.add_done_callback(_attempts.discard)
     try:
-        done, _ = await asyncio.wait({task}, timeout=limit_s)
-    except BaseException:
-        task.add_done_callback(_drop)
-        raise
-    if done:
-        return task.result()
-    task.add_done_callback(_drop)
-    raise TimeoutError
+        await asyncio.wait({task}, timeout=limit_s)
+        if not task.done() and observer.offered:
+            await asyncio.wait({task}, timeout=_LOGIN_LIMIT_S)
+        if task.done():
+            return task.result()
+        raise TimeoutError
+    finally:
+        if not task.done():
+            task.add_done_callback(_drop)
+            if observer.greeted:
+                observer.abort()
+            else:
+                task.cancel()
 
 
 def _drop(task: asyncio.Task[asyncssh.SSHClientConnection]) -> None:

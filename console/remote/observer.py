@@ -26,7 +26,7 @@ class Observer(asyncssh.SSHClient):
         self._keys = list(keys)
         self._password = password
         self._answers = None if answers is None else dict(answers)
-        self.greeted = False
+        self._connection: asyncssh.SSHClientConnection | None = None
         self.presented: asyncssh.SSHKey | None = None
         self.offered: dict[str, None] = {}
         self.tried: list[str] = []
@@ -34,7 +34,17 @@ class Observer(asyncssh.SSHClient):
         self.banner: list[CleanText] = []
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
-        self.greeted = True
+        self._connection = conn
+
+    @property
+    def greeted(self) -> bool:
+        """Something accepted the connection."""
+        return self._connection is not None
+
+    def abort(self) -> None:
+        """Ends the attempt at once."""
+        if self._connection is not None:
+            self._connection.abort()
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         self.presented = key

@@ -20,6 +20,7 @@ _KEYWORDS = (
 _DEFAULTS: Options = {
     "identityfile": ["~/.ssh/id_rsa", "~/.ssh/id_ecdsa", "~/.ssh/id_ed25519"],
     "userknownhostsfile": ["~/.ssh/known_hosts ~/.ssh/known_hosts2"],
+    "globalknownhostsfile": ["/etc/ssh/ssh_known_hosts /etc/ssh/ssh_known_hosts2"],
 }
 
 

@@ -7,6 +7,7 @@ import base64
 import contextlib
 import os
 import signal
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -117,14 +118,34 @@ async def test_what_is_no_ssh_server(
     assert str(refused).endswith((".", ")."))
 
 
-async def test_a_connection_attempt_can_be_given_up(laptop: Laptop) -> None:
-    async with answering(b"", hang_up=False) as port:
-        attempt = asyncio.create_task(laptop.connect(laptop.host("slow", port, None, "root", "ConnectTimeout 1")))
-        await asyncio.sleep(0.3)
-        attempt.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await attempt
-        await until(lambda: not login._abandoned)
+async def test_a_connection_attempt_can_be_given_up_at_any_time(laptop: Laptop, plain_server: Sshd) -> None:
+    async with answering(b"", hang_up=False) as port, proxy(plain_server.port) as between:
+        between.delay_s = 0.05
+        for alias in (laptop.host("mute", port), through(laptop, plain_server, between)):
+            for wait_s in (0.0, 0.05, 0.15, 0.3, 0.5):
+                attempt = asyncio.create_task(laptop.connect(alias))
+                await asyncio.sleep(wait_s)
+                attempt.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await attempt
+        await until(lambda: not login._attempts)
+
+
+async def test_packets_that_get_lost_are_a_timeout(laptop: Laptop) -> None:
+    """A listener whose queue is full answers no further SYN."""
+    with contextlib.ExitStack() as sockets:
+        listener = sockets.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(3):
+            queued = sockets.enter_context(socket.socket())
+            queued.setblocking(False)
+            queued.connect_ex(listener.getsockname())
+        alias = laptop.host("lost", listener.getsockname()[1], None, "root", "ConnectTimeout 1")
+        refused = await refusal(laptop, alias)
+    assert isinstance(refused, errors.ConnectTimeout)
+    assert "did not answer within 1 s" in str(refused)
+    await until(lambda: not login._attempts)
 
 
 async def test_few_connections_start_at_a_time(laptop: Laptop, server: Sshd) -> None:
