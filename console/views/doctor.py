@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from console.events.doctor import BoxExamined
 from console.state import HostState
-from console.values import format_bytes, format_duration, known
+from console.values import CleanText, format_bytes, format_duration, known
 from console.views.disks import disk_row, disk_sentence
 from console.views.gpus import gpu_notes, gpu_title
 from console.views.status import gpu_state
@@ -90,7 +91,7 @@ def _shell(host: HostState) -> Check:
 
 def _python(host: HostState) -> Iterator[Check]:
     examined, identity = host.hardware.examined, host.hardware.identity
-    if identity is not None and tuple(map(int, identity.python_version.split(".")[:2])) < PYTHON_LEAST:
+    if identity is not None and _numbers(identity.python_version) < PYTHON_LEAST:
         yield Check("python", "fail", f"python3 of the box is {identity.python_version}", "install Python 3.8 or newer")
         return
     if examined is None:
@@ -102,12 +103,16 @@ def _python(host: HostState) -> Iterator[Check]:
     else:
         yield Check("python", "ok", f"{examined.python} is Python {examined.python_version}")
     for package, purpose in (("sglang", "to serve"), ("huggingface_hub", "to download")):
-        version = examined.packages.get(package)  # type: ignore[call-overload]
+        version = examined.packages.get(CleanText(package))
         if isinstance(version, str):
             yield Check(package, "ok", f"{version} in {examined.python}")
         else:
             way = f"{examined.python} -m pip install {package}, or set `python` of the host or recipe"
             yield Check(package, "warn", f"{examined.python} has no {package}, which it needs {purpose}", way)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
 
 
 _DRIVER_WAYS = (
@@ -124,9 +129,7 @@ def _driver(host: HostState) -> Check:
     hardware = host.hardware
     if known(hardware.gpus):
         version = f"{hardware.driver_version}, CUDA {hardware.cuda_version}"
-        return (
-            Check("driver", "ok", version) if hardware.gpus else Check("driver", "warn", f"{version}: it lists no GPU")
-        )
+        return Check("driver", "ok" if hardware.gpus else "warn", version if hardware.gpus else f"{version}, no GPU")
     if not known(hardware.gpus_t):
         return Check("driver", "unknown", f"not known: {hardware.gpus.reason}")
     reason = hardware.gpus.reason
@@ -143,13 +146,12 @@ def _gpus(host: HostState) -> Check:
     lost = [gpu for gpu in hardware.gpus.values() if gpu_state(gpu)[0] != "ok"]
     if lost or (known(expected) and len(hardware.gpus) < expected):
         said = ", ".join(f"GPU {gpu.identity.index} is {gpu_state(gpu)[0].replace('_', ' ')}" for gpu in lost)
-        return Check(
-            "gpus", "fail", f"{gpu_title(host)}{': ' if said else ''}{said}", "reset the GPU, or reboot the box"
-        )
-    notes = [note for note in gpu_notes(host, hardware.gpus_t if known(hardware.gpus_t) else 0.0)]
+        sentence = f"{gpu_title(host)}{': ' if said else ''}{said}"
+        return Check("gpus", "fail", sentence, "reset the GPU, or reboot the box")
+    notes = gpu_notes(host, hardware.gpus_t if known(hardware.gpus_t) else 0.0)
     if notes and notes[0].finding.kind != "info":
-        note = notes[0]
-        return Check("gpus", note.finding.kind, f"{note.who}: {note.finding.sentence}", "`gpudeck status` lists all")
+        verdict: Verdict = "fail" if notes[0].finding.kind == "fail" else "warn"
+        return Check("gpus", verdict, f"{notes[0].who}: {notes[0].finding.sentence}", "`gpudeck status` lists all")
     return Check("gpus", "ok", gpu_title(host))
 
 
@@ -180,10 +182,8 @@ def _shared_memory(host: HostState) -> Check:
         return Check("shared_memory", "unknown", "not known: /dev/shm was not read")
     free = format_bytes(shm.available_bytes)
     if shm.available_bytes < SHM_BYTES:
-        need = format_bytes(SHM_BYTES)
-        return Check(
-            "shared_memory", "fail", f"/dev/shm has {free} left, NCCL needs {need}", "--shm-size 16g, or free it"
-        )
+        said = f"/dev/shm has {free} left, NCCL needs {format_bytes(SHM_BYTES)}"
+        return Check("shared_memory", "fail", said, "free it, or start the container with --shm-size 16g")
     return Check("shared_memory", "ok", f"/dev/shm has {free} left")
 
 
@@ -205,7 +205,7 @@ def _systemd(examined: BoxExamined) -> Check:
         return Check("systemd", "ok", "jobs are units of this user and outlive the logout")
     if examined.systemd == "none":
         said = f"no systemd{inside}: jobs run detached, and end with the box or container"
-        return Check("systemd", "warn", said, "none needed; servers cannot be installed as units")
+        return Check("systemd", "warn", said, "install servers as units where systemd runs")
     lingers = "loginctl enable-linger"
     if examined.systemd == "user":
         return Check("systemd", "warn", "user units end with the last logout: jobs run detached instead", lingers)
