@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import importlib.util
 import os
+import signal
 import tempfile
 import venv
 from collections.abc import AsyncIterator
@@ -35,8 +36,11 @@ async def demo_box() -> AsyncIterator[DemoBox]:
         home = Path(directory)
         shelf.fill(hub)
         await asyncio.to_thread(_make_python, home / "venv")
-        async with demo_server(home, _environment(home, hub), ALIAS) as server:
-            yield DemoBox(home, server.ssh_config, hub)
+        try:
+            async with demo_server(home, _environment(home, hub), ALIAS) as server:
+                yield DemoBox(home, server.ssh_config, hub)
+        finally:
+            await asyncio.to_thread(_switch_off, home)
 
 
 def _environment(home: Path, hub: FakeHub) -> dict[str, str]:
@@ -60,3 +64,13 @@ def _make_python(directory: Path) -> None:
     found = importlib.util.find_spec("huggingface_hub")
     if found is not None and found.origin is not None:
         (site / "installed.pth").write_text(f"{Path(found.origin).parents[1]}\n")
+
+
+def _switch_off(home: Path) -> None:
+    """A box that goes takes its jobs along: every process whose home it is."""
+    mark = f"HOME={home}".encode()
+    for _ in range(3):  # a dying parent may have started a child meanwhile
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), signal.SIGKILL)
