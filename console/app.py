@@ -14,6 +14,7 @@ from textual.screen import Screen
 from console.events.link import IntentIssued
 from console.intents import BY_ID, INTENTS, available, meant, refusal, twin
 from console.screens.base import DeckScreen
+from console.screens.bench import BenchScreen
 from console.screens.deck import Deck
 from console.screens.frame import frame_of
 from console.screens.handlers import HANDLERS
@@ -23,6 +24,7 @@ from console.screens.hub import HubScreen
 from console.screens.jobs import JobsScreen
 from console.screens.overview import HostScreen, OverviewScreen
 from console.screens.plan import PlanScreen
+from console.screens.runs import RunsScreen
 from console.screens.serve import ServerScreen
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
@@ -43,6 +45,8 @@ SCREENS: dict[str, type[DeckScreen]] = {
     "jobs": JobsScreen,
     "plan": PlanScreen,
     "server": ServerScreen,
+    "bench": BenchScreen,
+    "runs": RunsScreen,
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from console.bench.compare import Comparison, compare, differences
+from console.bench.lines import comparison_lines, diff_lines
 from console.bench.store import MARKS, Manifest, Note, Run, RunError, RunStore, run_json
 from console.cli.flags import Flags
 from console.cli.output import emit, say, utc_now
@@ -92,7 +93,7 @@ def compare_runs(flags: Flags, a: str, b: str, limits: str | None, diff: bool) -
     if flags.json_output:
         emit({"schema": "gpudeck.comparison/1", "ts": utc_now(), **_comparison_json(seen, broken), "diff": changed})
     else:
-        click.echo("\n".join([*views.comparison_lines(seen), *views.diff_lines(changed)]))
+        click.echo("\n".join([*comparison_lines(seen), *diff_lines(changed)]))
         for sentence in broken:
             say(flags, f"Beyond the limit: {sentence}")
     if seen.refused:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from console.events.base import HostEvent
+import msgspec
+
+from console.events.base import Event, HostEvent
 from console.values import CleanText, Unknown
 
 BenchStep = Literal["calibrate", "preflight", "flush", "warmup", "window", "drain", "paused"]
@@ -22,6 +24,14 @@ class RunBegan(HostEvent, frozen=True, gc=False, kw_only=True):
     preset: CleanText
     planned: tuple[CleanText, ...]
     manifest: dict[str, Any]
+
+
+class EarlierRunFound(HostEvent, frozen=True, gc=False, kw_only=True):
+    """The best stored run that answered the same question on this box: the ghost under the new curve."""
+
+    job: CleanText
+    manifest: dict[str, Any]
+    points: tuple[dict[str, Any], ...]
 
 
 class BenchStepReached(HostEvent, frozen=True, gc=False, kw_only=True):
@@ -89,4 +99,46 @@ class BenchEnded(HostEvent, frozen=True, gc=False, kw_only=True):
     sentence: CleanText
 
 
-EVENTS = (RunBegan, BenchStepReached, BenchCalibrated, BenchTicked, PointMeasured, PointFailed, BenchEnded)
+class BenchRefused(HostEvent, frozen=True, gc=False, kw_only=True):
+    """A measurement that was asked for on screen did not begin."""
+
+    sentence: CleanText
+
+
+class StoredRun(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A stored run as a list shows it. `against`: the run it is compared with, and what the comparison says."""
+
+    id: CleanText
+    created: CleanText
+    recipe: CleanText
+    host: CleanText
+    preset: CleanText
+    sweep: CleanText
+    mark: CleanText
+    points: int
+    best_tok_s: float | Unknown
+    flags: tuple[CleanText, ...]
+    notes: tuple[CleanText, ...] = ()
+    against: CleanText = CleanText("")
+    comparison: tuple[CleanText, ...] = ()
+
+
+class RunsListed(Event, frozen=True, gc=False, kw_only=True):
+    """The stored runs of this laptop, newest first; `older` ones are not listed."""
+
+    runs: tuple[StoredRun, ...]
+    older: int
+
+
+EVENTS = (
+    RunBegan,
+    EarlierRunFound,
+    BenchStepReached,
+    BenchCalibrated,
+    BenchTicked,
+    PointMeasured,
+    PointFailed,
+    BenchEnded,
+    BenchRefused,
+    RunsListed,
+)

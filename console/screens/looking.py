@@ -16,7 +16,7 @@ from console.values import clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
 
-SCREEN_NAMES = ("hosts", "overview", "host", "hub", "plan", "server", "jobs")
+SCREEN_NAMES = ("hosts", "overview", "host", "hub", "plan", "server", "bench", "runs", "jobs")
 
 
 def _help(app: Deck, frame: Frame) -> None:

@@ -23,6 +23,7 @@ class BenchRun:
     """One run by its job. `points` are as stored; `ticks` the last half hour; `ended` None while it runs."""
 
     began: facts.RunBegan
+    earlier: facts.EarlierRunFound | None = None
     step: facts.BenchStepReached | None = None
     step_t: float = 0.0
     calibrated: facts.BenchCalibrated | None = None
@@ -36,9 +37,10 @@ class BenchRun:
 
 @dataclass
 class Bench:
-    """Runs by job."""
+    """Runs by job; `refused` is why the last one that was asked for did not begin."""
 
     runs: dict[CleanText, BenchRun] = field(default_factory=dict)
+    refused: CleanText = CleanText("")
 
     @property
     def latest(self) -> BenchRun | None:
@@ -48,11 +50,19 @@ class Bench:
 
 
 def _began(host: HostState, event: facts.RunBegan, _t: float) -> None:
-    runs = host.bench.runs
+    runs, host.bench.refused = host.bench.runs, CleanText("")
     runs.pop(event.job, None)
     runs[event.job] = BenchRun(event)
     for job in list(runs)[:-RUNS_KEPT]:
         del runs[job]
+
+
+def _refused(host: HostState, event: facts.BenchRefused, _t: float) -> None:
+    host.bench.refused = event.sentence
+
+
+def _earlier(run: BenchRun, event: facts.EarlierRunFound, _t: float) -> None:
+    run.earlier = event
 
 
 def _step(run: BenchRun, event: facts.BenchStepReached, t: float) -> None:
@@ -94,10 +104,12 @@ def _of_run(reducer: Callable[[BenchRun, Any, float], None]) -> HostReducer:
 
 REDUCERS: HostReducers = {
     facts.RunBegan: _began,
+    facts.EarlierRunFound: _of_run(_earlier),
     facts.BenchStepReached: _of_run(_step),
     facts.BenchCalibrated: _of_run(_calibrated),
     facts.BenchTicked: _of_run(_ticked),
     facts.PointMeasured: _of_run(_measured),
     facts.PointFailed: _of_run(_failed),
     facts.BenchEnded: _of_run(_ended),
+    facts.BenchRefused: _refused,
 }

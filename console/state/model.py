@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from console.events.bench import RunsListed
 from console.state.bench import Bench
 from console.state.host import Hardware
 from console.state.hub import Hub
@@ -36,6 +37,8 @@ class SessionState:
     """What is true of the console itself."""
 
     recorder_failure: CleanText = CleanText("")
+    runs: RunsListed | None = None
+    runs_revision: int = 0
     notes: list[tuple[float, CleanText]] = field(default_factory=list)
     unknown_kinds: Counter[str] = field(default_factory=Counter)
     unknown_fields: int = 0

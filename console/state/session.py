@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.events import Event
 from console.events import link as facts
+from console.events.bench import RunsListed
 
 if TYPE_CHECKING:
     from console.state.model import State
@@ -18,6 +19,11 @@ def _note(state: State, event: facts.NoteWritten, t: float) -> None:
 
 def _recorder(state: State, event: facts.RecorderFailed, _t: float) -> None:
     state.session.recorder_failure = event.reason
+
+
+def _runs(state: State, event: RunsListed, _t: float) -> None:
+    state.session.runs = event
+    state.session.runs_revision += 1
 
 
 def _unknown(state: State, event: facts.UnknownEvent, _t: float) -> None:
@@ -33,4 +39,5 @@ REDUCERS: dict[type[Event], Callable[[State, Any, float], None]] = {
     facts.RecorderFailed: _recorder,
     facts.UnknownEvent: _unknown,
     facts.IntentIssued: _intent,
+    RunsListed: _runs,
 }

@@ -17,9 +17,10 @@ from typing import Any
 
 import msgspec
 
+from console.bench.comparable import comparable_hash
 from console.bench.measure import measure, read_requests
 from console.bench.points import Context, Point
-from console.bench.store import Manifest, RunError, RunStore
+from console.bench.store import Manifest, Run, RunError, RunStore
 from console.events import bench as facts
 from console.events.jobs import Job
 from console.events.serve import BenchmarkQuiet
@@ -81,7 +82,7 @@ class Following:
 
     async def run(self) -> None:
         """Until the job has ended and everything is stored. Raises RemoteError when the link dies."""
-        self._begin()
+        await self._begin()
         path = f"{self._job.directory}/{KEPT}"
         self._box.publish(BenchmarkQuiet(host=self._box.name, quiet=True))
         try:
@@ -96,7 +97,7 @@ class Following:
             )
         )
 
-    def _begin(self) -> None:
+    async def _begin(self) -> None:
         """The run, in the store and as a fact; points that were stored before are told again."""
         told = self._manifest
         with contextlib.suppress(RunError):
@@ -112,9 +113,29 @@ class Following:
                 manifest=msgspec.to_builtins(told),
             )
         )
+        earlier = await asyncio.to_thread(self._earlier)
+        if earlier is not None:
+            points = tuple(msgspec.to_builtins(point) for point in earlier.points)
+            manifest = msgspec.to_builtins(earlier.manifest)
+            self._box.publish(
+                facts.EarlierRunFound(host=self._box.name, job=self._job.id, manifest=manifest, points=points)
+            )
         for point in self._store.load(told.id).points:
             self._stored.add(point.name)
             self._publish_point(point)
+
+    def _earlier(self) -> Run | None:
+        """The best run of the same question on this box."""
+        wanted = comparable_hash(self._manifest.setup)
+        rates = {
+            run.id: (rate, run)
+            for run in self._store.runs()
+            if run.id != self._manifest.id
+            and run.manifest.host == self._box.name
+            and comparable_hash(run.manifest.setup) == wanted
+            and known(rate := run.best_tok_s)
+        }
+        return max(rates.values(), key=lambda pair: pair[0], default=(0.0, None))[1]
 
     async def _read_lines(self, path: str) -> None:
         """Lines until the worker's last one, or until the job is gone and the file says no more."""

@@ -1,0 +1,109 @@
+"""Screen 6: the measurement in progress, its points, its curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, cast
+
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from console.screens.base import DeckScreen
+from console.screens.charts import chart_of
+from console.screens.frame import Frame
+from console.screens.pane import DeckPane
+from console.values import Unknown
+from console.views.bench import POINT_HEAD
+from console.views.bench_pane import causes, curve_figure, headline, latest, live_figure, point_rows
+from widgets.cells import Cell, Line, Row, State, StateKind
+from widgets.chart import ChartView
+from widgets.layout import Column
+from widgets.line_table import LineTable
+from widgets.lines import Lines
+
+COLUMNS = (
+    Column("", 3),
+    *(Column(name, max(7, len(name)), align="right", priority=i // 3) for i, name in enumerate(POINT_HEAD[:-1])),
+    Column(POINT_HEAD[-1], 12, flex=3),
+)
+NOTHING = "nothing is measured here yet: `gpudeck bench HOST`"
+_WORDS: dict[str, str] = {"ok": "", "warn": "", "fail": ""}
+
+
+class BenchPane(DeckPane):
+    """The run: what happens now, then a line for each point."""
+
+    slices: ClassVar = ("bench",)
+    stale_after_s: ClassVar = 4.0
+
+    def __init__(self) -> None:
+        self._head = Lines(wrap=True, id="bench-head")
+        self._table = LineTable(COLUMNS, empty=NOTHING, id="bench-table")
+        self._causes = Lines(wrap=True, id="bench-causes")
+        super().__init__("Bench", self._head, self._table, self._causes, focusable=True, id="bench")
+
+    def paint(self, frame: Frame) -> None:
+        """The clock of a step runs without facts."""
+        run = latest(frame.host)
+        if run is not None and run.ended is None:
+            self._painted = None
+        super().paint(frame)
+
+    def data_t(self, frame: Frame) -> float | Unknown:
+        run = latest(frame.host)
+        if run is None or run.ended is not None or run.tick_t is None:
+            return Unknown("nothing is being measured")
+        return max(run.tick_t, run.step_t)
+
+    def show(self, frame: Frame) -> None:
+        run = latest(frame.host)
+        refused = frame.host.bench.refused if frame.host else ""
+        head = [(f"not measured: {refused}", "warn")] if refused else []
+        head += headline(run, frame.now) if run else []
+        self._head.set_lines([Line((Cell(text, ink),)) for text, ink in head])
+        if run is None:
+            return
+        self.set_title("Bench", run.began.run)
+        rows = [
+            Row((State(cast(StateKind, row.kind), _WORDS[row.kind]), *(Cell(cell) for cell in row.cells)), key=row.key)
+            for row in point_rows(run)
+        ]
+        self._table.set_rows(rows)
+        self._causes.set_lines([Line((Cell(text, "dim"),)) for text in causes(run)])
+
+
+class LivePane(DeckPane):
+    """Tokens per second of the last minutes."""
+
+    slices: ClassVar = ("bench",)
+
+    def __init__(self) -> None:
+        self._chart = ChartView(empty="no tick yet", id="bench-live-chart")
+        super().__init__("Now", self._chart, id="bench-live")
+
+    def show(self, frame: Frame) -> None:
+        run = latest(frame.host)
+        if run is not None:
+            self._chart.set_chart(chart_of(live_figure(run)))
+
+
+class CurvePane(DeckPane):
+    """Throughput against concurrency over the ghost of the best earlier run."""
+
+    slices: ClassVar = ("bench",)
+
+    def __init__(self) -> None:
+        self._chart = ChartView(empty="no point yet", id="bench-curve-chart")
+        super().__init__("Throughput", self._chart, id="bench-curve")
+
+    def show(self, frame: Frame) -> None:
+        run = latest(frame.host)
+        if run is not None:
+            self._chart.set_chart(chart_of(curve_figure(run)))
+
+
+class BenchScreen(DeckScreen):
+    """Screen 6."""
+
+    def body(self) -> Iterable[Widget]:
+        yield Vertical(BenchPane(), Horizontal(LivePane(), CurvePane(), id="bench-charts"), id="bench-body")

@@ -1,0 +1,47 @@
+"""`B`: measure the server that runs, with the preset that is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from console.bench.presets import PRESETS, estimate
+from console.screens.deck import Deck
+from console.screens.frame import Frame
+from console.screens.handler import Handler
+from console.values import format_duration
+from console.views.serve import main_server
+from widgets.dialog import AskDialog
+
+
+def _bench(deck: Deck, frame: Frame) -> None:
+    controls, host = deck.session.controls, frame.host
+    server = main_server(host) if host else None
+    if controls is None or host is None:
+        return
+    if server is None or not server.present or server.phase != "ready":
+        deck.notify("No server is ready on this box.", severity="warning")
+        return
+    name, server_id = host.name, server.id
+
+    def answered(text: str | None) -> None:
+        preset = (text or "").strip()
+        if not preset:
+            return
+        if preset not in PRESETS:
+            deck.notify(f"There is no preset {preset}: {', '.join(PRESETS)}.", severity="warning")
+            return
+        if refused := controls.bench(name, server_id, preset):
+            deck.notify(refused, severity="warning")
+            return
+        deck.switch_mode("bench")
+
+    rows = [("measures", f"{server_id}")] + [(one.name, _price(one.name)) for one in PRESETS.values()]
+    deck.push_screen(AskDialog("Bench: which preset?", rows), answered)
+
+
+def _price(name: str) -> str:
+    cost = estimate(PRESETS[name])
+    return f"{cost.points} points, about {format_duration(cost.likely_s)}, at most {format_duration(cost.longest_s)}"
+
+
+HANDLERS: Mapping[str, Handler] = {"bench": _bench}

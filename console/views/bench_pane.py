@@ -1,0 +1,127 @@
+"""The bench pane: the point in progress, the points so far, the curves; all from the recorded facts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from console.bench import figures
+from console.bench.figures import Figure, Line
+from console.bench.points import Point
+from console.bench.store import Manifest, Run
+from console.events.bench import BenchTicked
+from console.state import HostState
+from console.state.bench import BenchRun
+from console.values import Unknown, format_duration, format_ratio, known
+from console.views.bench import point_row, recorded_run
+
+LIVE_S = 300.0
+STEP_WORDS = {
+    "calibrate": "measuring the client itself",
+    "preflight": "asking the server",
+    "flush": "emptying the prefix cache",
+    "warmup": "warming up",
+    "window": "measuring",
+    "drain": "ending",
+    "paused": "paused",
+}
+
+
+class PointRow(NamedTuple):
+    """One line of the table; `kind` ok, warn for flagged ones, fail for a point that failed."""
+
+    key: str
+    kind: str
+    cells: tuple[str, ...]
+
+
+def headline(run: BenchRun, now: float) -> list[tuple[str, str]]:
+    """What happens now, as (text, ink)."""
+    began = run.began
+    done = len(run.points)
+    lines = [(f"{began.recipe}  {began.preset}  {done} of {len(began.planned)} points", "strong")]
+    if run.ended is not None:
+        text = run.ended.sentence
+        return [*lines, (text, "warn") if text else (f"measured; stored as {began.run}", "ok")]
+    if run.step is not None:
+        words = f"{run.step.point or 'worker'}: {STEP_WORDS[run.step.step]} since {format_duration(now - run.step_t)}"
+        lines.append((words, "busy"))
+    if run.ticks:
+        lines += _live(run.ticks[-1])
+    return lines
+
+
+def _live(tick: BenchTicked) -> list[tuple[str, str]]:
+    """Client beside server, then the client's own health."""
+    server = f"{_count(tick.server_running)} running, {_count(tick.server_queued)} queued"
+    client = f"{tick.active} active" + (f", {tick.queued} wait here" if tick.queued else "")
+    failed = f", {tick.failed} failed" if tick.failed else ""
+    rates = f"client {tick.tok_s:.0f} tok/s ({client}{failed})   server {_rate(tick.gen_tok_s)} ({server})"
+    power = f"   {tick.power_w:.0f} W" if known(tick.power_w) else ""
+    lag = format_duration(tick.lag_p99_s) if known(tick.lag_p99_s) else "unknown"
+    health = f"KV {format_ratio(tick.kv_ratio)}{power}   client: {tick.cpu_ratio:.0%} of a core, loop lag {lag}"
+    return [(rates, ""), (health, "dim")]
+
+
+def _count(value: float | Unknown) -> str:
+    return f"{value:.0f}" if known(value) else "?"
+
+
+def _rate(value: float | Unknown) -> str:
+    return f"{value:.0f} tok/s" if known(value) else "unknown"
+
+
+def point_rows(run: BenchRun) -> list[PointRow]:
+    """Measured points in order, then those that failed."""
+    points = [msgspec.convert(point, Point) for point in run.points]
+    rows = [PointRow(p.name, "ok" if p.counts else "warn", point_row(p)) for p in points]
+    blank = ("–",) * (len(rows[0].cells) - 2 if rows else 8)
+    return rows + [PointRow(name, "fail", (str(name), *blank, str(sentence))) for name, sentence in run.failed]
+
+
+def causes(run: BenchRun) -> list[str]:
+    """Why points may not count, each sentence once."""
+    points = [msgspec.convert(point, Point) for point in run.points]
+    told = [f"{flag}: {cause}" for p in points for flag, cause in zip(p.flags, p.causes, strict=False)]
+    return list(dict.fromkeys(told))
+
+
+def live_figure(run: BenchRun) -> Figure:
+    """Tokens per second of the client and of the server over the last minutes; a silence is a gap."""
+    ticks = list(run.ticks)
+    start = ticks[-1].elapsed_s - LIVE_S if ticks else 0.0
+    recent = [tick for tick in ticks if tick.elapsed_s >= start]
+    xs: list[float] = []
+    client: list[float | None] = []
+    server: list[float | None] = []
+    for before, tick in zip([None, *recent], recent, strict=False):
+        if before is not None and tick.elapsed_s - before.elapsed_s > 3:
+            xs.append((tick.elapsed_s + before.elapsed_s) / 2)
+            client.append(None)
+            server.append(None)
+        xs.append(tick.elapsed_s)
+        client.append(tick.tok_s)
+        server.append(tick.gen_tok_s if known(tick.gen_tok_s) else None)
+    lines = [Line("client", tuple(xs), tuple(client), value=_last(client))]
+    if any(value is not None for value in server):
+        lines.append(Line("server's gauge", tuple(xs), tuple(server), value=_last(server)))
+    return Figure("live", "Now", "s", "tok/s", tuple(lines))
+
+
+def _last(values: list[float | None]) -> str:
+    return f"{values[-1]:.0f}" if values and values[-1] is not None else ""
+
+
+def curve_figure(run: BenchRun) -> Figure:
+    """Throughput against concurrency, point by point, over the ghost of the best earlier run."""
+    ghost = run.earlier
+    earlier = None
+    if ghost is not None:
+        points = tuple(msgspec.convert(point, Point) for point in ghost.points)
+        earlier = Run(msgspec.convert(ghost.manifest, Manifest), points)
+    return figures.throughput([recorded_run(run)], earlier)
+
+
+def latest(host: HostState | None) -> BenchRun | None:
+    return host.bench.latest if host else None
