@@ -15,6 +15,11 @@ from .wire import unknown
 
 MOST = 64  # jobs in one sample; the oldest finished ones are counted, not shown
 REPEAT_S = 30.0  # an unchanged sample is sent again, so that its age says something
+_FIELDS: dict[str, Any] = {
+    "id": str, "kind": str, "key": str, "by": str, "created": str, "boot_id": str, "meta": dict, "pid": int,
+    "start_ticks": int, "runner_pid": int, "runner_start_ticks": int, "grace_s": (int, float),
+    "created_s": (int, float),
+}  # fmt: skip
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
@@ -52,7 +57,7 @@ class Jobs:
     def _job(self, directory: str, name: str) -> dict[str, Any] | None:
         """The job's fields; None for a folder that is no job, or not one yet."""
         record = _json(directory, "job.json")
-        if record is None or record.get("id") != name:
+        if record is None or record.get("id") != name or not _whole(record):
             return None
         evidence = Evidence(
             ended=_json(directory, "exit.json"),
@@ -113,6 +118,17 @@ def _state(evidence: Evidence) -> tuple[str, str]:
     if evidence.main:
         return "lost_unknown", "the runner was killed; the main process still runs"
     return "lost_unknown", "runner and main process are gone and left no record of the end"
+
+
+def _whole(record: dict[str, Any]) -> bool:
+    """Whether the record has what every runner writes: one that somebody spoiled must not hide the others."""
+    words = record.get("argv")
+    return (
+        all(isinstance(record.get(name), kind) for name, kind in _FIELDS.items())
+        and isinstance(words, list)
+        and all(isinstance(word, str) for word in words)
+        and isinstance(record.get("unit"), (str, type(None)))
+    )
 
 
 def _described(record: dict[str, Any]) -> dict[str, Any]:

@@ -140,15 +140,28 @@ def test_draining_is_told_while_children_live(box: JobBox, look: Callable[[], tu
     assert succeeded(seen)
 
 
-def test_what_is_no_job_is_left_alone(box: JobBox, look: Callable[[], tuple[Job, ...]]) -> None:
-    for name, text in (("half", None), ("broken", "{"), ("other", json.dumps({"id": "another"})), ("list", "[]")):
-        (box.root / name).mkdir(parents=True)
+SPOILED: list[str | None] = [
+    None, "", "{", "[]", "{}", '{"id": "another"}', '{"id": "spoiled-6"}', '{"id": "spoiled-7", "pid": "x", "argv": 3}',
+]  # fmt: skip
+
+
+def test_a_spoiled_record_hides_no_other_job(box: JobBox, look: Callable[[], tuple[Job, ...]]) -> None:
+    job = box.run("sleep", "600")
+    for number, text in enumerate(SPOILED):
+        (box.root / f"spoiled-{number}").mkdir()
         if text is not None:
-            (box.root / name / "job.json").write_text(text)
+            (box.root / f"spoiled-{number}" / "job.json").write_text(text)
+    for name in ("kind", "meta", "argv", "unit", "created_s"):
+        (box.root / f"without-{name}").mkdir()
+        spoiled = {**record(job), "id": f"without-{name}", name: 3.5 if name in ("kind", "argv", "unit") else "x"}
+        (box.root / f"without-{name}" / "job.json").write_text(json.dumps(spoiled))
     (box.root / "file").touch()
-    assert look() == ()
-    for name in ("broken", "other", "list"):
-        (box.root / name / "job.json").unlink()
+    assert [each.id for each in look()] == [job.name]
+    assert box.start("true", key=record(job)["key"])["refused"] == "exists"
+    assert "job" in box.start("true")
+    for place in box.root.glob("*"):
+        if place.name.startswith(("spoiled", "without")):
+            (place / "job.json").unlink(missing_ok=True)
 
 
 def test_hostile_words_of_a_job_reach_the_laptop_clean(box: JobBox, look: Callable[[], tuple[Job, ...]]) -> None:

@@ -7,6 +7,19 @@ from typing import Any
 from . import folder, tree
 from .identity import alive, boot_id
 
+_FIELDS = {
+    "id": str, "kind": str, "key": str, "meta": dict, "files": list, "boot_id": str,
+    "pid": int, "start_ticks": int, "runner_pid": int, "runner_start_ticks": int,
+}  # fmt: skip
+
+
+def read_job(job_id: str) -> dict[str, Any] | None:
+    """The job's record; None when there is none, or one that no runner wrote."""
+    job = folder.read(folder.path_of(job_id), folder.JOB)
+    if job is None or job.get("id") != job_id:
+        return None
+    return job if all(isinstance(job.get(name), kind) for name, kind in _FIELDS.items()) else None
+
 
 def live(job: dict[str, Any]) -> bool:
     """Its runner, or, when that died, anything that it left behind."""

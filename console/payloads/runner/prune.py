@@ -9,7 +9,7 @@ import shutil
 from typing import Any
 
 from . import folder
-from .evidence import live
+from .evidence import live, read_job
 
 PROOF = os.path.join(".cache", "gpudeck", "proof.json")
 
@@ -20,7 +20,7 @@ def prune(request: dict[str, Any]) -> dict[str, Any]:
     Answers {removed, running, proofs, stays: {units, models, tokens}}, paths and ids.
     """
     with folder.locked():
-        jobs = {job_id: folder.read(folder.path_of(job_id), folder.JOB) for job_id in folder.job_ids()}
+        jobs = {job_id: read_job(job_id) for job_id in folder.job_ids()}
         running = [job_id for job_id, job in jobs.items() if job is not None and live(job)]
         answer: dict[str, Any] = {"removed": [], "running": running, "proofs": []}
         models = _models(job for job in jobs.values() if job is not None)

@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from . import folder, tree
-from .evidence import live, runner_lives
+from .evidence import live, read_job, runner_lives
 from .identity import alive, process, send
 from .start import forget_parent
 from .stopping import Stop
@@ -49,7 +49,7 @@ def resume(request: dict[str, Any]) -> dict[str, Any]:
 
 def _job(request: dict[str, Any]) -> Any:
     directory = folder.path_of(request["id"])
-    job = folder.read(directory, folder.JOB)
+    job = read_job(request["id"])
     if job is None:
         raise ValueError("there is no job {}".format(request["id"]))
     return directory, job

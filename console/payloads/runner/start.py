@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from . import folder, record, units
-from .evidence import live
+from .evidence import live, read_job
 from .serve import serve
 
 WAIT_S = 20.0
@@ -21,11 +21,11 @@ def start(request: dict[str, Any]) -> dict[str, Any]:
     umask = os.umask(0o077)
     directory = folder.path_of(job["id"])
     with folder.locked():
-        known = folder.read(directory, folder.JOB)
+        known = read_job(job["id"])
         if known is not None:
             return {"job": dict(known, directory=directory)}
         for job_id in folder.job_ids():
-            other = folder.read(folder.path_of(job_id), folder.JOB)
+            other = read_job(job_id)
             if other and (other["kind"], other["key"]) == (job["kind"], job["key"]) and live(other):
                 return {"refused": "exists", "job": dict(other, directory=folder.path_of(job_id))}
         os.mkdir(directory, 0o700)
