@@ -6,7 +6,7 @@ one GPU `hung`, or the whole list unknown with the reason, and never stops the r
 
 from __future__ import annotations
 
-import glob
+import os
 import time
 from typing import Any
 
@@ -18,6 +18,7 @@ from .wire import is_unknown, unknown
 
 DEADLINE_S = 1.5
 COUNT_S = 5.0
+KERNEL_GPUS = "/proc/driver/nvidia/gpus"
 REPEAT_S = {"GpuProcessesSampled": 30.0, "GpuHealthSampled": 60.0, "GpuEnergySampled": 5.0}
 
 
@@ -152,12 +153,16 @@ def _identity(device: Device) -> dict[str, Any]:
 
 def _hint(devices: list[Device]) -> None:
     """Names from the kernel module, for GPUs whose handle is never got. Both lists are in PCI order."""
-    files = sorted(glob.glob("/proc/driver/nvidia/gpus/*/information"))
-    if len(files) != len(devices):
+    try:
+        buses = sorted(os.listdir(KERNEL_GPUS))
+    except OSError:
         return
-    for device, path in zip(devices, files):
-        pairs = [line.partition(":") for line in (text_of(path) or "").splitlines()]
-        told = {name.strip(): value.strip() for name, _, value in pairs}
-        if told.get("GPU UUID", "").startswith("GPU-") and "?" not in told["GPU UUID"]:
-            device.uuid = told["GPU UUID"]
-            device.identity = {"name": told.get("Model", ""), "pci_bus_id": "0000" + told.get("Bus Location", "")}
+    if len(buses) != len(devices):
+        return
+    for device, bus in zip(devices, buses):
+        lines = (text_of(f"{KERNEL_GPUS}/{bus}/information") or "").splitlines()
+        told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        uuid = told.get("GPU UUID", "?")
+        if "?" not in uuid:  # question marks until the GPU was initialised once
+            device.uuid = uuid
+            device.identity = {"name": told.get("Model", ""), "pci_bus_id": "0000" + bus}

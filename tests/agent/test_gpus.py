@@ -116,6 +116,7 @@ async def test_a_gpu_that_hangs_keeps_none_of_the_others(tmp_path: Path) -> None
     assert all(later - earlier < 1.4 for earlier, later in pairwise(times))
 
 
+@pytest.mark.slow
 async def test_a_gpu_that_hung_answers_again(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, 2)
     async with watched(fleet.env(), nvml=True) as box:
@@ -140,6 +141,25 @@ async def test_a_gpu_that_hangs_from_the_start_is_a_row(tmp_path: Path) -> None:
     assert known(topology.pairs)
     assert fact.gpus[0].uuid == identified.gpus[0].uuid == "index:0"
     assert [pair.a for pair in topology.pairs] == [uuid(1)]
+
+
+async def test_the_kernel_module_names_a_gpu_that_hangs_from_the_start(tmp_path: Path, disks: Disks) -> None:
+    fleet = Fleet(tmp_path, 2)
+    fleet.call(1, "*", "hang")
+    for index in range(2):
+        bus = f"0000:{index + 1:02x}:00.0"
+        disks.file(
+            f"/proc/driver/nvidia/gpus/{bus}/information",
+            f"Model: \t\t NVIDIA H200\nIRQ:   \t\t 90\nGPU UUID: \t {uuid(index)}\nBus Location: \t {bus}\n",
+        )
+    async with watched({**disks.env(), **fleet.env()}, nvml=True) as box:
+        fact = await sampled(box, lambda fact: states(fact) == ["ok", "hung"])
+        identified = await box.until(GpusIdentified)
+    assert known(identified.gpus)
+    hung = identified.gpus[1]
+    assert gauges_of(fact)[uuid(1)].state == "hung"
+    assert (hung.uuid, hung.name, hung.pci_bus_id) == (uuid(1), "NVIDIA H200", "00000000:02:00.0")
+    assert not known(hung.memory_total_bytes)
 
 
 @pytest.mark.parametrize("call", ["nvmlInitWithFlags", "nvmlDeviceGetCount"])

@@ -147,6 +147,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_silence_ends_it_and_requests_keep_it() -> None:
     with started(idle_s=2) as raw:
         raw.until("hello")

@@ -106,6 +106,7 @@ async def test_cancel_kills_the_group(agent: Agent) -> None:
     assert await gone(child)
 
 
+@pytest.mark.slow
 async def test_a_child_that_ignores_the_request_to_end_is_killed(agent: Agent) -> None:
     script = "trap '' TERM; echo $$; while :; do sleep 0.05; done"
     async with agent.stream("exec", argv=["sh", "-c", script]) as stream:

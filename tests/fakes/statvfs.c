@@ -3,9 +3,10 @@
  *   PATH error ERRNO        PATH hang
  * statvfs takes the rule with the longest path that leads the asked one; without one it asks the real function.
  * FAKE_MOUNTINFO names the file that is opened instead of /proc/self/mountinfo, FAKE_FILES a folder whose
- * `proc/meminfo`, `dev/kmsg` and the like are opened instead of the real ones where they exist.
+ * `proc/meminfo`, `dev/kmsg` and the like (folders, too) are opened instead of the real ones where they exist.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -82,3 +83,5 @@ static const char *instead(const char *path) {
     return ((int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #name))(instead(path), flags, mode); }
 OPEN(open)
 OPEN(open64)
+
+DIR *opendir(const char *path) { return ((DIR *(*)(const char *))dlsym(RTLD_NEXT, "opendir"))(instead(path)); }
