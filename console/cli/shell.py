@@ -10,6 +10,7 @@ import click
 from console.cli.boxes import configuration, host_named
 from console.cli.flags import Flags
 from console.cli.stop import FAILED, USAGE, StopError
+from console.remote.errors import SshConfigError
 from console.session.picker import DEMO
 from console.session.ways import Ways
 
@@ -23,8 +24,10 @@ def command(flags: Flags, host: str) -> None:
     box = host_named(config, host)
     if box.name == DEMO:
         raise StopError(USAGE, "The demo box lives only inside `gpudeck demo`; press ! there.")
-    words = list(Ways(config, None, None, contextlib.AsyncExitStack()).shell_command(box))
     try:
+        words = list(Ways(config, None, None, contextlib.AsyncExitStack()).shell_command(box))
         os.execvp(words[0], words)
+    except SshConfigError as error:
+        raise StopError(error.exit_code, str(error)) from error
     except OSError as error:
-        raise StopError(FAILED, f"{words[0]} cannot be run: {error.strerror}.") from error
+        raise StopError(FAILED, f"ssh cannot be run: {error.strerror}.") from error

@@ -93,6 +93,15 @@ def parse_destination(text: str) -> Destination:
     return Destination(host, user or None, port)
 
 
+def ssh_command(destination: Destination, ssh_config: Path | None, *options: str) -> list[str]:
+    """The arguments of the operator's own ssh to a destination."""
+    words = ["ssh", *options]
+    words += ["-F", str(ssh_config)] if ssh_config else []
+    words += ["-l", destination.user] if destination.user else []
+    words += ["-p", str(destination.port)] if destination.port else []
+    return [*words, "--", destination.host]
+
+
 def resolve(target: str, ssh_config: Path | None = None) -> tuple[Hop, ...]:
     """The hops to a destination, first to last; each ProxyJump of the configuration is a hop of its own."""
     return _chain(parse_destination(target), ssh_config, depth=0)
@@ -117,19 +126,13 @@ def read_options(destination: Destination, ssh_config: Path | None) -> Options:
     """What `ssh -G` prints, by lower-case keyword."""
     if ssh_config is not None and not ssh_config.is_file():
         raise SshConfigError(f"The SSH config {ssh_config} does not exist.")
-    ssh = shutil.which("ssh")
-    if ssh is None:
+    if shutil.which("ssh") is None:
         from console.remote.ssh_config_fallback import read_options_without_ssh
 
         return read_options_without_ssh(destination, ssh_config)
-    command = [ssh, "-G"]
-    command += ["-F", str(ssh_config)] if ssh_config else []
-    command += ["-l", destination.user] if destination.user else []
-    command += ["-p", str(destination.port)] if destination.port else []
+    command = ssh_command(destination, ssh_config, "-G")
     try:
-        answer = subprocess.run(
-            [*command, "--", destination.host], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SSH_G_LIMIT_S
-        )
+        answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SSH_G_LIMIT_S)
     except subprocess.TimeoutExpired:
         raise SshConfigError(f"ssh -G {destination} did not answer: a Match exec of the SSH config hangs.") from None
     if answer.returncode:

@@ -14,6 +14,7 @@ import msgspec
 from console.config import Config, HostConfig
 from console.remote.agent import Agent
 from console.remote.asker import Asker
+from console.remote.ssh_config import parse_destination, ssh_command
 from console.session.picker import DEMO, LOCAL, Picker
 from console.workers.link import Link
 
@@ -104,4 +105,4 @@ class Ways:
         if host.name == LOCAL:
             return ["sh", "-i"]
         config = self._demo.ssh_config if host.name == DEMO and self._demo else self._ssh_config
-        return ["ssh", *(["-F", str(config)] if config else []), "--", host.ssh]
+        return ssh_command(parse_destination(host.ssh), config)

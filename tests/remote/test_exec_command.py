@@ -117,7 +117,10 @@ def test_a_dry_run_connects_nowhere(gpudeck: Command, laptop: Laptop) -> None:
     assert report(ended)["argv"] == ["program.py", "a b"]
 
 
-def test_shell_hands_over_to_ssh(gpudeck: Command, box: str) -> None:
-    ended = gpudeck("shell", box, stdin=b"echo $((40+2)); exit 5\n")
+@pytest.mark.parametrize("words", ["box", "root@127.0.0.1:{port}"])
+def test_shell_hands_over_to_ssh(gpudeck: Command, laptop: Laptop, plain_server: Sshd, box: str, words: str) -> None:
+    with laptop.config.open("a") as config:
+        config.write(f"Host *\n  IdentityFile {laptop.directory}/id_{box}\n  UserKnownHostsFile {laptop.known_hosts}\n")
+    ended = gpudeck("shell", words.format(port=plain_server.port), stdin=b"echo $((40+2)); exit 5\n")
     assert b"42" in ended.stdout.splitlines()
     assert ended.returncode == 5

@@ -149,6 +149,15 @@ async def test_a_box_without_python_is_named_under_each_shell(laptop: Laptop, se
         assert "python3" in str(refused)
 
 
+async def test_a_python_that_is_too_old_is_named(laptop: Laptop, plain_server: Sshd) -> None:
+    old = laptop.directory / "python3.6"
+    old.write_text("#!/bin/sh\nexit 96\n")
+    old.chmod(0o755)
+    refused = await agent_refused(laptop, laptop.ready(plain_server), python=str(old))
+    assert isinstance(refused, errors.PythonTooOld)
+    assert "older than 3.8" in str(refused)
+
+
 async def test_the_next_interpreter_is_taken_when_the_configured_one_is_missing(
     laptop: Laptop, plain_server: Sshd
 ) -> None:
