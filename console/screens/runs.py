@@ -20,7 +20,7 @@ from widgets.line_table import LineTable
 from widgets.lines import Lines
 
 COLUMNS = (
-    Column("", 9),
+    Column("mark", 10),
     Column("measured", 16, priority=2),
     Column("recipe", 16, flex=3),
     Column("host", 10, flex=1, priority=3),

@@ -46,6 +46,13 @@ class Controls:
     def change_job(self, host: str, action: str, job_id: str) -> None:
         self.asked.append((action, job_id))
 
+    def watch_runs(self) -> None:
+        self.asked.append(("watch", "runs"))
+
+    def bench(self, host: str, server: str, preset: str) -> str:
+        self.asked.append(("bench", f"{server} {preset}"))
+        return ""
+
     def shell_command(self, host: str) -> Sequence[str]:
         return ["true"]
 

@@ -1,0 +1,148 @@
+"""Screens 6 and 7 as text: a measurement in progress over the ghost of an earlier one, and the stored runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from console.app import ConsoleApp
+from console.bench.points import Percentiles, Point
+from console.bench.store import Manifest, Note, RunStore
+from console.events import Event
+from console.events import bench as facts
+from console.values import CleanText, Unknown
+from console.workers.runs_watch import RunsWatch
+from tests.support.frames import check_frame, frame
+from tests.support.played import PlayedSession, link_up
+
+FRAMES = Path(__file__).parent / "frames"
+SIZES = [(80, 24), (120, 40)]
+JOB, RUN = CleanText("bench-1"), CleanText("20261130T010203Z-k26-ep4-abcd")
+SETUP = {
+    "model_sha": "a1", "dataset_sha": "d1", "input_spec": "ids:1024", "output_spec": "fixed:256", "ignore_eos": True,
+    "sampling": "temperature=0", "cache_preset": "cold", "load_mode": "closed", "prompt_format": "input_ids",
+}  # fmt: skip
+
+
+def a_manifest(run: str, recipe: str, **more: Any) -> Manifest:
+    told: dict[str, Any] = {"setup": SETUP, "treatment": {"recipe": recipe}, **more}
+    return Manifest(id=run, created="2026-11-30T01:02:03Z", recipe=recipe, preset="sweep", host="ct200", **told)
+
+
+def a_point(users: int, rate: float, **more: Any) -> Point:
+    return Point(
+        users, 0, 60.0, 600, 0, rate, name=f"c{users:04d}-r0", output_tok_s_ci=(rate * 0.98, rate * 1.02),
+        tok_s_gpu=rate / 8, user_tok_s=rate / users, ttft_ms=Percentiles(120.0, 260.0, 300.0),
+        tpot_ms=Percentiles(1000 * users / rate, 20.0, 30.0), accept_length=3.41, **more,
+    )  # fmt: skip
+
+
+def tick(second: float, tok_s: float) -> Event:
+    return facts.BenchTicked(
+        host="ct200", job=JOB, point=CleanText("c0064-r0"), concurrency=64, elapsed_s=second, active=64, queued=0,
+        done=130, failed=0, tok_s=tok_s, ttft_s=0.31, lag_p99_s=0.0012, cpu_ratio=0.18, server_running=48.0,
+        server_queued=16.0, gen_tok_s=tok_s * 0.98, kv_ratio=0.41, power_w=3120.0,
+    )  # fmt: skip
+
+
+def measuring() -> list[Event]:
+    points = [a_point(1, 97.9), a_point(8, 610.0), a_point(32, 1210.0, flags=("throttled",), causes=("too hot",))]
+    ghost = [msgspec.to_builtins(a_point(users, rate)) for users, rate in ((1, 90.0), (8, 580.0), (64, 1400.0))]
+    events: list[Event] = [
+        *link_up(),
+        facts.RunBegan(
+            host="ct200", job=JOB, run=RUN, recipe=CleanText("k26-ep4"), preset=CleanText("sweep"),
+            planned=tuple(CleanText(f"c{c:04d}-r0") for c in (1, 8, 32, 64, 256)),
+            manifest=msgspec.to_builtins(a_manifest(RUN, "k26-ep4")),
+        ),
+        facts.EarlierRunFound(
+            host="ct200", job=JOB, manifest=msgspec.to_builtins(a_manifest("old", "k26-tp8")), points=tuple(ghost)
+        ),
+    ]  # fmt: skip
+    for point in points:
+        events.append(facts.PointMeasured(host="ct200", job=JOB, run=RUN, point=msgspec.to_builtins(point)))
+    events.append(
+        facts.BenchStepReached(host="ct200", job=JOB, point=CleanText("c0064-r0"), step="window", elapsed_s=300.0)
+    )
+    return events + [tick(300.0 + i, 1500.0 + 40 * (i % 5)) for i in range(60) if not 20 < i < 28]
+
+
+async def shown(session: PlayedSession, size: tuple[int, int], key: str) -> str:
+    app = ConsoleApp(session)
+    async with app.run_test(size=size) as pilot:
+        await pilot.press(key)
+        await pilot.pause()
+        app.tick()
+        await pilot.pause()
+        return "\n".join(frame(app).splitlines()[2:-1])  # header, NEXT and footer have tests of their own
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_measurement_in_progress(size: tuple[int, int]) -> None:
+    text = await shown(PlayedSession(*measuring(), hosts=["ct200"]), size, "6")
+    check_frame(FRAMES / f"measuring-{size[0]}x{size[1]}.txt", text)
+
+
+async def test_the_end_is_told_and_a_refusal_too() -> None:
+    ended = facts.BenchEnded(host="ct200", job=JOB, run=RUN, sentence=CleanText("2 of 5 points were not measured"))
+    refused = facts.BenchRefused(host="ct200", sentence=CleanText("random ids need the vocabulary"))
+    text = await shown(PlayedSession(*measuring(), ended, refused, hosts=["ct200"]), (120, 40), "6")
+    assert "2 of 5 points were not measured" in text
+    assert "not measured: random ids need the vocabulary" in text
+
+
+async def test_nothing_measured_says_how_to() -> None:
+    text = await shown(PlayedSession(*link_up(), hosts=["ct200"]), (80, 24), "6")
+    assert "gpudeck bench HOST" in text
+
+
+def a_store(root: Path) -> RunStore:
+    store = RunStore(root)
+    for name, factor, mark in (("k26-tp8", 1.0, "baseline"), ("k26-ep4", 1.3, "")):
+        created = "2026-11-30T01:00:00Z" if mark else "2026-11-30T05:30:00Z"
+        store.create(msgspec.structs.replace(a_manifest(f"run-{name}", name), created=created))
+        for repeat in range(3):
+            store.add_point(f"run-{name}", msgspec.structs.replace(a_point(8, 600 * factor + repeat), repeat=repeat))
+        if mark:
+            store.add_note(f"run-{name}", Note("2026-11-30T02:00:00Z", "the quiet night", mark))
+    return store
+
+
+async def listed(root: Path) -> Event:
+    """What the watch tells of a store."""
+    told: list[Event] = []
+    watch = RunsWatch(root, told.append)
+    task = asyncio.ensure_future(watch.run())
+    while not told:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return told[0]
+
+
+async def test_the_watch_compares_with_the_marked_baseline(tmp_path: Path) -> None:
+    a_store(tmp_path)
+    event = await listed(tmp_path)
+    assert isinstance(event, facts.RunsListed)
+    newest, oldest = event.runs
+    assert (newest.against, newest.recipe) == ("run-k26-tp8", "k26-ep4")
+    assert any("faster" in line for line in newest.comparison)
+    assert (oldest.mark, oldest.against) == ("baseline", "")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_stored_runs(tmp_path: Path, size: tuple[int, int]) -> None:
+    a_store(tmp_path)
+    session = PlayedSession(*link_up(), await listed(tmp_path), hosts=["ct200"])
+    text = await shown(session, size, "7")
+    check_frame(FRAMES / f"runs-{size[0]}x{size[1]}.txt", text)
+    assert ("watch", "runs") in session.controls.asked
+
+
+def test_unknown_rates_stay_unknown() -> None:
+    none = a_manifest("x", "x")
+    assert msgspec.convert(msgspec.to_builtins(none), Manifest).gpus == Unknown("the GPUs of the server are not known")
