@@ -182,15 +182,14 @@ async def lines(box: Box, path: str, offset: int = 0) -> AsyncIterator[bytes]:
 
 
 async def log_tail(box: Box, directory: str, max_bytes: int = 16384) -> list[CleanText]:
-    """The last lines of the job's log; none when there is no log."""
+    """The last lines of the job's log, secrets masked on the box; none when there is no log."""
     path = f"{directory}/log"
     entry = (await box.agent.request("stat", paths=[path]))["entries"][0]
     if entry is None:
         return []
     offset = max(0, entry["size"] - max_bytes)
-    read = await box.agent.request("read", path=path, offset=offset, max_bytes=max_bytes)
-    words = base64.b64decode(read["data"]).split(b"\n")
-    return [clean(line) for line in (words[1:] if offset else words) if line]
+    read = await box.agent.request("log_read", path=path, offset=offset, align=offset > 0, rest=True)
+    return [clean(line) for line in base64.b64decode(read["data"]).split(b"\n") if line]
 
 
 async def _ask(box: Box, limit_s: float, **request: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ STARTING_S = 0.5  # between two questions whether it is ready
 HEALTH_S = 5.0  # the same, when only the costly /health can tell
 GAUGES_S = 2.0
 QUIET_S = 5.0
+LOOKS = 20  # quick looks after a line that speaks of an end
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -77,7 +78,12 @@ class ServeWatch:
             if server.phase not in ENDED:
                 wanted.append((server.id, partial(self._server, box, server)))
         for server in open_ends:
-            if server.phase not in ENDED and not server.present and not _lives(self._job(server.id)):
+            job = self._job(server.id)
+            if server.phase in ENDED or server.present:
+                continue
+            if _lives(job):
+                wanted.append((f"look {server.id}", partial(_look_at_jobs, box)))
+            else:
                 wanted.append((f"end {server.id}", partial(self._end, box, server)))
         return wanted
 
@@ -108,12 +114,18 @@ class ServeWatch:
             asyncio.create_task(self._follow_log(box, server, caught_up)),
             asyncio.create_task(self._ask(box, server, caught_up)),
         ]
+        ends, looks = 0, 0
         try:
             while server.present and server.phase not in ENDED:
                 for part in parts:
                     if part.done():
                         part.result()
                 await asyncio.sleep(LOOK_S)
+                if (told := len(self._reading(server).story.ends)) > ends:
+                    ends, looks = told, LOOKS
+                if looks > 0:  # its log speaks of an end: look now instead of at the next sample
+                    looks -= 1
+                    await box.agent.request("probe", name="servers", now=True)
         finally:
             for part in parts:
                 part.cancel()
@@ -181,6 +193,10 @@ class ServeWatch:
                 async for fact in reading.catch_up(box.agent, path, rest=True):
                     box.publish(fact)
         box.publish(ended(self._host, server, reading, job))
+
+
+async def _look_at_jobs(box: Box) -> None:
+    await box.agent.request("probe", name="jobs", now=True)
 
 
 def _lives(job: Job | None) -> bool:

@@ -69,10 +69,9 @@ def test_crash_names_cause_phase_and_way_out(box: Box) -> None:
     assert (server["phase"], server["kind"], server["cause_phase"]) == ("crashed", "memory_kv", "kv")
     assert "leave no GPU memory" in str(server["cause"])
     assert server["advice"][0] == "RAISE mem-fraction-static above 0.463"  # type: ignore[index]
-    status = box.gpudeck.json("status", "local")
-    assert server["cause"] in [one["cause"] for one in status["servers"]]
 
 
+@pytest.mark.slow
 def test_killed_scheduler_is_a_crash(box: Box) -> None:
     box.recipe("tiny")
     server = json.loads(box.serve("start", "tiny", "--json"))["server"]

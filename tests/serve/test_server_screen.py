@@ -30,6 +30,7 @@ def config(box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     return load_config(cwd=tmp_path, env={})
 
 
+@pytest.mark.slow
 async def test_deploy_watch_and_stop(box: Box, config: Config) -> None:
     box.recipe("tiny")
     async with contextlib.AsyncExitStack() as resources:
