@@ -8,10 +8,12 @@ from functools import partial
 
 from console.events.link import NoteWritten
 from console.intents import available
+from console.screens import hub_keys
 from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.help import HelpScreen
+from console.screens.hub import HubScreen
 from console.values import clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
@@ -52,9 +54,12 @@ def _show(name: str, app: Deck, _frame: Frame) -> None:
 def _check_again(app: Deck, frame: Frame) -> None:
     if app.session.controls and frame.host:
         app.session.controls.again(frame.host.name)
+        hub_keys.ask_again(app, frame)
 
 
 def _copy(app: Deck, frame: Frame) -> None:
+    if isinstance(app.screen, HubScreen) and hub_keys.copied_page(app, frame):
+        return
     if frame.host:
         app.copy_to_clipboard("\n".join(status_lines(frame.host, frame.now)))
         app.notify(f"copied the status of {frame.host.name}")

@@ -25,12 +25,14 @@ from console.session.ways import Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
+from console.values.secrets import Secret
 from console.workers import jobs
 from console.workers.bench_start import recipe_of, start_bench
 from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
 from console.workers.deploy import check_recipe, deploy, stop_server
 from console.workers.hub_watch import HubWatch
+from console.workers.hub_wishes import ask_again, put_token, verify_all
 from console.workers.link import LinkWorker
 from console.workers.runs_watch import RunsWatch
 from console.workers.serve_watch import ServeWatch
@@ -148,6 +150,21 @@ class LiveSession:
             return str(error)
         self.supervisor.start(f"{verb} {name} {self.state.seq}", work(box, self.state.hosts[host], recipe))
         return ""
+
+    async def set_token(self, host: str, token: Secret) -> str:
+        """Write the box's Hugging Face token; what came of it, in a sentence."""
+        box = self.box(host)
+        return await put_token(box, token) if box else f"The link to {host} is down."
+
+    async def ask_hub(self, host: str) -> str:
+        """Ask again for token, access and what is stored. Why it could not be asked, or nothing."""
+        box = self.box(host)
+        return await ask_again(box, self.state.hosts[host]) if box else ""
+
+    async def verify_stored(self, host: str) -> str:
+        """Verify every stored repository; what was started, in a sentence."""
+        box = self.box(host)
+        return await verify_all(box, self.state.hosts[host]) if box else f"The link to {host} is down."
 
     def stop_server(self, host: str, server: str) -> None:
         """Stop a server; the state tells what came of it."""

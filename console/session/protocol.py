@@ -9,6 +9,7 @@ from console.events import Event
 from console.events.jobs import JobAction
 from console.journal import Header
 from console.state import State
+from console.values.secrets import Secret
 
 
 class HostChoice(Protocol):
@@ -63,6 +64,18 @@ class Controls(Protocol):
 
     def stop_server(self, host: str, server: str) -> None:
         """Stop a server: parent first, grace, rest, proof."""
+        ...
+
+    async def set_token(self, host: str, token: Secret) -> str:
+        """Write the box's Hugging Face token; what came of it, in a sentence."""
+        ...
+
+    async def ask_hub(self, host: str) -> str:
+        """Ask again for token, access and what is stored. Why it could not be asked, or nothing."""
+        ...
+
+    async def verify_stored(self, host: str) -> str:
+        """Verify every stored repository; what was started, in a sentence."""
         ...
 
     def watch_runs(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from console.events import hub as facts
+from console.gates.access import page_of
 from console.state import HostState
 from console.state.hub import Repo
 from console.values import Unknown, format_bytes, format_gb, known
@@ -198,6 +199,13 @@ def access_word(access: facts.AccessChecked | None) -> tuple[str, str]:
         return "fail", "GATED" if access.access != "request_pending" else "GATED, pending"
     temporary = access.access.startswith("unreachable_") or access.access in ("rate_limited", "hub_error")
     return ("warn" if temporary else "fail"), access.access.replace("_", " ")
+
+
+def closed_page(host: HostState) -> str:
+    """The page of the first repository whose access must be accepted there; empty when there is none."""
+    closed = (repo.access for repo in host.hub.repos.values() if repo.access and repo.access.access in _GATED)
+    access = next(closed, None)
+    return page_of(access) if access else ""
 
 
 def _proof_kind(proof: str) -> str:
