@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sweep": ("sweep", "Measure recipes × flags × concurrency; resumable."),
     "runs": ("runs", "Stored runs: list, show, compare, export, import."),
     "jobs": ("jobs", "Jobs on a box: list, show, stop, pause, resume, prune."),
+    "doctor": ("doctor", "Check a box, or this laptop; write a bundle for a bug report."),
     "config": ("config", "Where configuration lies, what it says, its schema."),
     "completion": ("completion", "Print the completion script of a shell."),
 }
