@@ -20,13 +20,15 @@ from console.payloads.hub.child import answered
 from console.remote.local import open_local_agent
 from console.state import HostState, State, reduce
 from console.values import clean, known
+from console.values.secrets import Secret
 from console.workers import jobs
 from console.workers.box import Box
 from console.workers.hub import HubError, Want, check_token, look, place_of, read_inventory
 from console.workers.hub_gates import config_of, hub_gates, listing_of
 from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.hub_watch import HubWatch
-from tests.support.hub import BOB, GOOD, environment, new_hub
+from console.workers.hub_wishes import ask_again, put_token, verify_all
+from tests.support.hub import BOB, GOOD, WRONG, environment, new_hub
 
 TARGET, DRAFTER, CODED = "moonshotai/Kimi-K2.6", "z-lab/Kimi-K2.6-DFlash", "org/coded"
 MIB = 1 << 20
@@ -191,6 +193,20 @@ async def test_an_opened_gate_is_seen_and_told(scene: Scene, hub: FakeHub, tmp_p
     await asyncio.gather(watching, return_exceptions=True)
     assert repo.access is not None
     assert repo.access.access == "ready"
+
+
+async def test_wishes_from_the_screen_answer_in_a_sentence(scene: Scene, hub: FakeHub, tmp_path: Path) -> None:
+    assert await verify_all(scene.box, scene.host) == "Nothing on the box has a manifest to verify against."
+    assert "rejects" in await put_token(scene.box, Secret(WRONG))
+    assert "line break" in await put_token(scene.box, Secret(f"{GOOD}\n{BOB}"))
+    said = await put_token(scene.box, Secret(GOOD))
+    assert ("alice" in said, "HF_TOKEN" in said, GOOD in said) == (True, True, False)
+    await look(scene.box, place_of(scene.box), wants(tmp_path, DRAFTER))
+    hub.repos[DRAFTER].standings["bob"] = "accepted"
+    assert await ask_again(scene.box, scene.host) == ""
+    access = scene.host.hub.repos[clean(DRAFTER)].access
+    assert access is not None
+    assert access.access == "ready"
 
 
 def test_a_mount_that_does_not_answer_holds_nobody() -> None:
