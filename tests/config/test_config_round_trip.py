@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import tomlkit
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console.config import Recipe, load_recipes
@@ -36,6 +36,7 @@ _recipes = st.builds(
 )
 
 
+@settings(deadline=None, max_examples=50)
 @given(_recipes)
 def test_a_recipe_survives_toml(recipe: Recipe) -> None:
     table = {key: value for key, value in msgspec.to_builtins(recipe).items() if value is not None and key != "name"}

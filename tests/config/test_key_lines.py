@@ -6,7 +6,7 @@ import tomllib
 from typing import Any
 
 import tomlkit
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console.config.lines import key_lines
@@ -64,6 +64,7 @@ _value = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(_key, _value, max_size=5))
 def test_every_path_has_a_line_that_holds_it(data: dict[str, Any]) -> None:
     text = tomlkit.dumps(data)
@@ -72,6 +73,7 @@ def test_every_path_has_a_line_that_holds_it(data: dict[str, Any]) -> None:
     assert all(1 <= line <= text.count("\n") + 1 for line in lines.values())
 
 
+@settings(deadline=None)
 @given(st.lists(_key, min_size=1, max_size=6, unique=True), st.integers(0, 5))
 def test_lines_count_comments_and_blanks(keys: list[str], blanks: int) -> None:
     text = "".join("# a comment = 1\n" + "\n" * blanks + tomlkit.dumps({key: 1}) for key in keys)
