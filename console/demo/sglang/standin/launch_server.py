@@ -40,7 +40,7 @@ async def _serve(start: Start) -> int:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, lambda: _stop(stopping))
-    tasks = [asyncio.create_task(work) for work in (engine.run(), _warm_up(web), _watch(start, stopping))]
+    tasks = [asyncio.create_task(work) for work in (engine.run(), _warm_up(web), _watch(start, engine, stopping))]
     await stopping.wait()
     await engine.drained()
     say("Gracefully exiting... Remaining number of requests 0. Remaining requests remaining_rids=[].")
@@ -65,10 +65,14 @@ async def _warm_up(web: Web) -> None:
     say("The server is fired up and ready to roll!")
 
 
-async def _watch(start: Start, stopping: asyncio.Event) -> None:
-    """A scheduler that dies takes the server with it."""
+async def _watch(start: Start, engine: Engine, stopping: asyncio.Event) -> None:
+    """A scheduler that dies takes the server with it; the GPUs are as busy as it is."""
+    busy = False
     while not stopping.is_set():
         await asyncio.sleep(0.2)
+        if busy != bool(engine.running):
+            busy = bool(engine.running)
+            start.busy(0.93 if busy else 0.0)
         for rank, child in enumerate(start.children):
             code = child.poll()
             if code is not None and not stopping.is_set():

@@ -35,7 +35,7 @@ class Start:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         self.ranks = range(args.tp_size * args.pp_size)
-        self.total_gb = gpus.total_bytes() / 2**30
+        self.total_gb = gpus.TOTAL_BYTES / 2**30
         self.weights_gb = self.total_gb * WEIGHTS_SHARE
         self.fraction = args.mem_fraction_static or 0.88
         self.kv_gb = max(0.0, self.total_gb * self.fraction - self.weights_gb)
@@ -164,9 +164,13 @@ class Start:
         os.kill(os.getpid(), signal.SIGKILL)
         raise SystemExit(137)
 
+    def busy(self, share: float) -> None:
+        """How busy its GPUs are, 0…1."""
+        gpus.load([child.pid for child in self.children], share)
+
     def kill_children(self) -> None:
         """What the real parent does at its end: nothing of it stays."""
         for child in self.children:
             child.kill()
             child.wait()
-        gpus.release()
+        gpus.release([child.pid for child in self.children])
