@@ -173,6 +173,7 @@ async def test_a_frozen_server_is_noticed(laptop: Laptop, server: Sshd) -> None:
         server.signal_sessions(signal.SIGCONT)
 
 
+@pytest.mark.slow
 async def test_an_agent_that_does_not_answer_is_lost_though_ssh_lives(
     laptop: Laptop, plain_server: Sshd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,7 +206,7 @@ async def test_killed_sessions_are_lost_at_once(laptop: Laptop, server: Sshd) ->
         await until(connection.is_closed)
 
 
-@pytest.mark.parametrize("fault", ["rst", "fin", "corrupt"])
+@pytest.mark.parametrize("fault", ["rst", "fin", pytest.param("corrupt", marks=pytest.mark.slow)])
 async def test_a_cut_connection_gives_an_unknown_outcome(laptop: Laptop, plain_server: Sshd, fault: str) -> None:
     async with proxy(plain_server.port) as between, opened(laptop, through(laptop, plain_server, between)) as both:
         connection, agent = both

@@ -259,6 +259,7 @@ async def test_an_old_server_is_reached_only_where_the_configuration_allows_it(l
         await log_in(laptop, laptop.host("modern", server.port, key, "root", *modern_only))
 
 
+@pytest.mark.slow
 async def test_a_key_of_each_kind(laptop: Laptop, plain_server: Sshd) -> None:
     laptop.trust(plain_server.known_hosts_line())
     for kind in ("rsa", "ecdsa", "ed25519"):
