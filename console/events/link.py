@@ -54,7 +54,7 @@ class PingAnswered(HostEvent, frozen=True, gc=False, kw_only=True):
 
 
 class NoiseHeard(HostEvent, frozen=True, gc=False, kw_only=True):
-    """What the box printed before the agent spoke: a banner, a noisy rc file."""
+    """What was said before the agent spoke: a banner, a noisy rc file, where the SSH configuration was not obeyed."""
 
     lines: tuple[CleanText, ...]
 

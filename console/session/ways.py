@@ -26,6 +26,8 @@ class LocalLink:
     """This machine itself: an agent in a process instead of behind SSH."""
 
     via: tuple[str, ...] = ()
+    banner: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __init__(self, host: HostConfig) -> None:
         self._host = host

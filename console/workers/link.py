@@ -39,7 +39,19 @@ class Link(Protocol):
     """An open way to a box: SSH, or this machine itself."""
 
     @property
-    def via(self) -> tuple[str, ...]: ...
+    def via(self) -> tuple[str, ...]:
+        """The hops before the box."""
+        ...
+
+    @property
+    def banner(self) -> tuple[str, ...]:
+        """What the servers said before the login."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the SSH configuration was not obeyed because it would trust blindly."""
+        ...
 
     async def open_agent(self) -> Agent: ...
 
@@ -131,8 +143,9 @@ class LinkWorker:
     def _greet(self, link: Link, agent: Agent) -> None:
         name = self.host.name
         self._changed("up", via=tuple(clean(hop) for hop in link.via))
-        if agent.noise:
-            self._publish(NoiseHeard(host=name, lines=agent.noise))
+        said = (*(clean(line) for line in (*link.banner, *link.notes)), *agent.noise)
+        if said:
+            self._publish(NoiseHeard(host=name, lines=said))
         if machine := machine_of(name, agent.hello):
             self._publish(machine)
         expected = memory.read_memory().get(name)
