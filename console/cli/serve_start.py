@@ -16,7 +16,7 @@ from console.session.live import LiveSession
 from console.state.serve import SERVE_JOB, ServerState
 from console.values import known
 from console.views.serve import main_server
-from console.workers import serve_swap
+from console.workers import serve_stop, serve_swap
 from console.workers.jobs import user_at_laptop
 from console.workers.serve import Secrets, job_spec
 from console.workers.whole_plan import WholePlan
@@ -83,7 +83,7 @@ async def _swap(
     with asking(), serving.refusing():
         incumbent = await serve_swap.capture(box, state, server, serving.secrets_of(old) if old else Secrets())
         secrets = serving.secrets_of(recipe)
-        spec = job_spec(box, state.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates)
+        spec = job_spec(box, state.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates, whole.commit)
         say(flags, f"Replacing {server.id}; it returns when {recipe.name} is not ready in time.")
         told = await serve_swap.swap(
             box, state, server, incumbent, spec, grace_s=given.grace_s, ready_s=given.ready_within
@@ -101,7 +101,7 @@ async def restart(flags: Flags, session: LiveSession, host: str, server: ServerS
     recipe = serving.recipe_of(flags, session, host, server)
     with asking(), serving.refusing():
         if given.dry_run:
-            click.echo(f"Would restart {server.id} through its {serve_swap.how_to_stop(state, server)}.")
+            click.echo(f"Would restart {server.id} through its {serve_stop.how_to_stop(state, server)}.")
             return DONE
         secrets = serving.secrets_of(recipe) if recipe else Secrets()
         incumbent = await serve_swap.capture(box, state, server, secrets)

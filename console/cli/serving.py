@@ -145,7 +145,7 @@ async def started(session: LiveSession, host: str, whole: WholePlan) -> tuple[jo
     recipe, start = whole.plan.recipe, whole.plan.launch
     assert isinstance(start, Launch)
     hardware = session.state.hosts[host].hardware
-    spec = job_spec(box_of(session, host), hardware, recipe, start, secrets_of(recipe), whole.plan.gates)
+    spec = job_spec(box_of(session, host), hardware, recipe, start, secrets_of(recipe), whole.plan.gates, whole.commit)
     job, new = await begin(session, host, spec)
     with asking():
         await box_of(session, host).agent.request("probe", name="servers", now=True)

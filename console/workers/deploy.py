@@ -72,7 +72,9 @@ async def _deploy(box: Box, host: HostState, recipe: Recipe, secrets: Secrets, f
             raise _FailedError("download", whole.missing[0])
     _tell(box, recipe, "start", "running")
     assert isinstance(whole.plan.launch, Launch)
-    job = await start(box, job_spec(box, host.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates))
+    job = await start(
+        box, job_spec(box, host.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates, whole.commit)
+    )
     verdict = await readiness(host, job.id, READY_S)
     server = host.serve.servers.get(job.id)
     if verdict != "ready" or server is None:

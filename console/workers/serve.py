@@ -38,7 +38,13 @@ class Secrets(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_spec(
-    box: Box, hardware: Hardware, recipe: Recipe, start: Launch, secrets: Secrets, gates: tuple[Gate, ...] = ()
+    box: Box,
+    hardware: Hardware,
+    recipe: Recipe,
+    start: Launch,
+    secrets: Secrets,
+    gates: tuple[Gate, ...] = (),
+    commit: str | None = None,
 ) -> jobs.JobSpec:
     """The job of a server. Secrets go into a 0600 file of the job's folder, or into its environment."""
     config = ("--config", f"{{job_dir}}/{SECRETS_FILE}") if secrets.flags else ()
@@ -51,7 +57,7 @@ def job_spec(
         secret_env=secrets.env,
         files=files,
         grace_s=GRACE_S,
-        meta=_meta(box, hardware, recipe, start, gates),
+        meta=_meta(box, hardware, recipe, start, gates) | {"commit": commit},
     )
 
 
@@ -70,7 +76,6 @@ def _meta(box: Box, hardware: Hardware, recipe: Recipe, start: Launch, gates: tu
         "port": recipe.port,
         "path": path if known(path) else None,
         "draft_path": draft if draft is not None and known(draft) else None,
-        "commit": _commit(gates),
         "gpus": [uuid for uuid in uuids.split(",") if uuid],
         "baseline": baseline(hardware),
         "planned": planned(gates),
@@ -95,13 +100,6 @@ def planned(gates: tuple[Gate, ...]) -> dict[str, float]:
     found = {name: size / GIB for name, size in sizes.items() if isinstance(size, int | float)}
     tokens = numbers.get("tokens")
     return found | ({"tokens": float(tokens)} if isinstance(tokens, int | float) else {})
-
-
-def _commit(gates: tuple[Gate, ...]) -> str | None:
-    """The commit that the access gate proved for the target."""
-    access = next((gate.numbers for gate in gates if gate.name == "access"), {})
-    commit = access.get("commit")
-    return commit if isinstance(commit, str) else None
 
 
 async def start(box: Box, spec: jobs.JobSpec) -> jobs.Started:

@@ -9,7 +9,7 @@ import msgspec
 from console.config.records import Recipe
 from console.gates.gate import Gate
 from console.state.model import HostState
-from console.values import clean
+from console.values import Unknown, clean, known
 from console.workers import hub
 from console.workers.box import Box
 from console.workers.hub_gates import listing_of
@@ -26,6 +26,12 @@ class WholePlan(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: Plan
     looks: tuple[hub.Looked, ...]
+
+    @property
+    def commit(self) -> str | None:
+        """The target's commit; None for a directory, or when it is not known."""
+        commit = self.looks[0].access.commit if self.looks else Unknown("not asked")
+        return str(commit) if known(commit) else None
 
     @property
     def missing(self) -> tuple[str, ...]:

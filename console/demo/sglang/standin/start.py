@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -25,6 +26,25 @@ OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. G
 _CHILD = "import sys; sys.stdin.read()"
 
 
+def _weights_gb(path: str, ranks: int) -> float:
+    """GiB of each rank's share of the safetensors files; 0 when there are none."""
+    names = os.listdir(path) if os.path.isdir(path) else []
+    sizes = (os.path.getsize(os.path.join(path, name)) for name in names if name.endswith(".safetensors"))
+    return sum(sizes) / ranks / 2**30
+
+
+def _cell_bytes(path: str, tp: int) -> int:
+    """KV bytes of a token on each rank: layers × 2 × heads × size of a head × 2 bytes."""
+    try:
+        with open(os.path.join(path, "config.json"), encoding="utf-8") as stream:
+            config = json.load(stream)
+        config = config.get("text_config", config)
+        heads = max(1, config["num_key_value_heads"] // tp)
+        return int(config["num_hidden_layers"] * 2 * heads * config["head_dim"] * 2)
+    except (OSError, ValueError, KeyError):
+        return 70_272
+
+
 def pause(seconds: float) -> None:
     time.sleep(seconds / SPEED)
 
@@ -36,12 +56,12 @@ class Start:
         self.args = args
         self.ranks = range(args.tp_size * args.pp_size)
         self.total_gb = gpus.TOTAL_BYTES / 2**30
-        self.weights_gb = self.total_gb * WEIGHTS_SHARE
+        self.weights_gb = _weights_gb(args.model_path, len(self.ranks)) or self.total_gb * WEIGHTS_SHARE
         self.fraction = args.mem_fraction_static or 0.88
         self.kv_gb = max(0.0, self.total_gb * self.fraction - self.weights_gb)
         self.speculative = bool(args.speculative_algorithm)
         self.context = args.context_length or 32768
-        self.tokens = args.max_total_tokens or int(self.kv_gb * 2**30 / 70_272)
+        self.tokens = args.max_total_tokens or int(self.kv_gb * 2**30 / _cell_bytes(args.model_path, args.tp_size))
         self.max_running = args.max_running_requests or (48 if self.speculative else 256)
         self.children: list[subprocess.Popen[bytes]] = []
 
@@ -54,7 +74,8 @@ class Start:
         self._pool(self.kv_gb)
         self._graphs("target")
         if self.args.speculative_draft_model_path:
-            self._weights("DFlashDraftModel", self.total_gb * DRAFT_SHARE, shards=1)
+            draft_gb = _weights_gb(self.args.speculative_draft_model_path, len(self.ranks))
+            self._weights("DFlashDraftModel", draft_gb or self.total_gb * DRAFT_SHARE, shards=1)
             self._pool(self.kv_gb * 0.08)
             self._graphs("draft")
         self._summary()
@@ -111,7 +132,7 @@ class Start:
     def _pool(self, size_gb: float) -> None:
         pause(0.3)
         if FAIL == "kv_oom" or size_gb <= 0:
-            least = WEIGHTS_SHARE + 0.013
+            least = self.weights_gb / self.total_gb + 0.013
             self._raise(
                 "RuntimeError: Loaded weights leave no GPU memory for the KV cache under "
                 f"--mem-fraction-static={self.fraction}. Raise --mem-fraction-static above {least:.3f} "
