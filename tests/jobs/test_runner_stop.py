@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -204,3 +205,13 @@ def test_a_job_that_pauses_itself_is_only_told(box: JobBox) -> None:
     until(lambda: ticks(job) > before + 10, "it goes on until it looks for the file itself")
     box.call("resume", id=job.name, by="me@laptop")
     assert not (job / "pause").exists()
+
+
+def test_a_job_whose_folder_was_removed_still_stops_as_a_whole(box: JobBox) -> None:
+    job = box.program(STUBBORN, grace_s=1)
+    pids, runner = tree(job), record(job)["runner_pid"]
+    shutil.rmtree(job)
+    os.kill(runner, 15)
+    until(lambda: not alive(pids["main"]), "the main process to end")
+    until(lambda: not alive(runner), "the runner to end", limit_s=10)
+    assert not any(alive(pid) for pid in pids.values())

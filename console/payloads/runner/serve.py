@@ -102,7 +102,14 @@ class Runner:
         self._ended = True
         data = {"code": code, "signal": number, "reason": reason and reason[:300], "ended_s": round(time.time(), 3)}
         data.update(oom=proof and proof[:300], oom_kills=self._oom.kills(), stopped_by=self._stopped_by)
-        folder.fill(self._directory, folder.EXIT, data)
+        self._write(folder.EXIT, data)
+
+    def _write(self, name: str, data: dict[str, Any]) -> None:
+        """Evidence that cannot be written (a folder somebody removed) must not end the reaping."""
+        try:
+            folder.fill(self._directory, name, data)
+        except OSError as error:
+            self._log.say(f"{name} cannot be written: {error}")
 
     def _begin_stop(self) -> None:
         asked = folder.read(self._directory, folder.STOP) or {}
@@ -134,9 +141,7 @@ class Runner:
     def _finish(self) -> None:
         for name in self._job["files"]:
             folder.remove(self._directory, name)
-        folder.fill(
-            self._directory, folder.DRAINED, {"drained_s": round(time.time(), 3), "stopped_by": self._stopped_by}
-        )
+        self._write(folder.DRAINED, {"drained_s": round(time.time(), 3), "stopped_by": self._stopped_by})
 
 
 def _become_reaper() -> None:
