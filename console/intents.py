@@ -185,6 +185,14 @@ INTENTS: tuple[Intent, ...] = (
         guard=_needs_link,
     ),
     Intent(
+        "tunnel",
+        ("t",),
+        "Tunnel",
+        "Open a port of this laptop that leads to the server, or close it",
+        where="live",
+        guard=_needs_link,
+    ),
+    Intent(
         "stop",
         ("X",),
         "Stop",

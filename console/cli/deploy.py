@@ -53,12 +53,13 @@ async def _deploy(flags: Flags, host: str, recipe: Recipe, given: Given) -> int:
         if given.dry_run:
             return serving.show_dry(flags, session, host, whole)
         serving.must_pass(whole, given.accept, stored=False)
-        for looked in missing_looks(whole):
+        fetched = missing_looks(whole)
+        for looked in fetched:
             job = await _fetch(flags, session, host, recipe, looked, given)
             if job is not None:
                 emit({"job": job})
                 return DONE
-        return await serve_start.start(flags, session, host, recipe, given)
+        return await serve_start.start(flags, session, host, recipe, given, None if fetched else whole)
 
 
 async def _fetch(

@@ -22,14 +22,17 @@ from console.workers.serve import Secrets, job_spec
 from console.workers.whole_plan import WholePlan
 
 
-async def start(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:
-    """Start the recipe's server, or follow it when it runs already."""
+async def start(
+    flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given, whole: WholePlan | None = None
+) -> int:
+    """Start the recipe's server, or follow it when it runs already. `whole`: its plan, when it was just made."""
     swapped = _swapped(session, host, given)
     if swapped is None and (same := _same(session, host, recipe)):
         say(flags, f"The same server runs already (job {same}): following it.")
         return await finish(flags, session, host, recipe, same, given)
-    say(flags, f"Asking {host} for everything that {recipe.name} needs …")
-    whole = await serving.planned(session, host, recipe, given.accept, replaced(session, host, given))
+    if whole is None:
+        say(flags, f"Asking {host} for everything that {recipe.name} needs …")
+        whole = await serving.planned(session, host, recipe, given.accept, replaced(session, host, given))
     if given.dry_run:
         return serving.show_dry(flags, session, host, whole)
     serving.must_pass(whole, given.accept, stored=True)

@@ -218,6 +218,14 @@ class ServerRequestFailed(HostEvent, frozen=True, gc=False, kw_only=True):
     reason: CleanText
 
 
+class TunnelChanged(HostEvent, frozen=True, gc=False, kw_only=True):
+    """A tunnel from this laptop to a port of the box is open at `local_port`, or (0) is not; the sentence says why."""
+
+    box_port: int
+    local_port: int
+    sentence: CleanText = CleanText("")
+
+
 class BenchmarkQuiet(HostEvent, frozen=True, gc=False, kw_only=True):
     """While a measurement runs, the console sends a server no request but a rare `/metrics`."""
 
@@ -241,5 +249,6 @@ EVENTS = (
     MemoryReturned,
     DeployStepped,
     ServerRequestFailed,
+    TunnelChanged,
     BenchmarkQuiet,
 )

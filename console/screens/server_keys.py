@@ -40,8 +40,17 @@ def _stop(deck: Deck, frame: Frame) -> None:
     deck.push_screen(ConfirmDialog("Stop the server", rows, yes="Stop", twin=twin), answered)
 
 
+def _tunnel(deck: Deck, frame: Frame) -> None:
+    server = main_server(frame.host) if frame.host else None
+    if server is None or server.seen is None or not server.present or not deck.session.controls or not frame.host:
+        deck.notify("No server runs on this box.", severity="warning")
+        return
+    deck.session.controls.toggle_tunnel(frame.host.name, server.seen.port)
+
+
 HANDLERS: Mapping[str, Handler] = {
     "deploy": partial(ask_recipe, fetch=True),
     "start": partial(ask_recipe, fetch=False),
     "stop": _stop,
+    "tunnel": _tunnel,
 }

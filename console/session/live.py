@@ -36,6 +36,7 @@ from console.workers.hub_wishes import ask_again, put_token, verify_all
 from console.workers.link import LinkWorker
 from console.workers.runs_watch import RunsWatch
 from console.workers.serve_watch import ServeWatch
+from console.workers.tunnel import tunnel
 
 RecipeWork = Callable[[Box, HostState, Recipe], Coroutine[Any, Any, None]]
 
@@ -165,6 +166,15 @@ class LiveSession:
         """Verify every stored repository; what was started, in a sentence."""
         box = self.box(host)
         return await verify_all(box, self.state.hosts[host]) if box else f"The link to {host} is down."
+
+    def toggle_tunnel(self, host: str, box_port: int) -> None:
+        """Open a tunnel to a port of the box, or close the one that is open."""
+        name, link = f"tunnel {host}", self.links[host]
+        if name in self.supervisor.running():
+            self.supervisor.start(f"close {name} {self.state.seq}", self.supervisor.stop(name))
+            return
+        facts = tunnel(link.host, box_port, lambda: link.link, self.publish, lambda: self.state.seq)
+        self.supervisor.start(name, facts)
 
     def stop_server(self, host: str, server: str) -> None:
         """Stop a server; the state tells what came of it."""

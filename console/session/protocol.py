@@ -62,6 +62,10 @@ class Controls(Protocol):
         """Bring a recipe up, with `fetch` downloading what is missing. Why it cannot begin, or nothing."""
         ...
 
+    def toggle_tunnel(self, host: str, box_port: int) -> None:
+        """Open a tunnel to a port of the box, or close the one that is open."""
+        ...
+
     def stop_server(self, host: str, server: str) -> None:
         """Stop a server: parent first, grace, rest, proof."""
         ...

@@ -38,6 +38,9 @@ class LocalLink:
 
         return await open_local_agent("python3", self._host.env)
 
+    async def forward(self, box_port: int) -> None:
+        """The box is this machine: there is nothing to tunnel."""
+
     async def close(self) -> None:
         """Nothing is held."""
 

@@ -60,6 +60,7 @@ class Serve:
     quiet: bool = False
     deploy: facts.DeployStepped | None = None
     failed: facts.ServerRequestFailed | None = None
+    tunnel: facts.TunnelChanged | None = None
 
 
 def last_ended(host: HostState) -> list[Job]:
@@ -186,6 +187,10 @@ def _failed(host: HostState, event: facts.ServerRequestFailed, _t: float) -> Non
     host.serve.failed = event
 
 
+def _tunnel(host: HostState, event: facts.TunnelChanged, _t: float) -> None:
+    host.serve.tunnel = event
+
+
 def _quiet(host: HostState, event: facts.BenchmarkQuiet, _t: float) -> None:
     host.serve.quiet = event.quiet
 
@@ -207,5 +212,6 @@ REDUCERS: HostReducers = {
     facts.MemoryReturned: _memory,
     facts.DeployStepped: _deploy,
     facts.ServerRequestFailed: _failed,
+    facts.TunnelChanged: _tunnel,
     facts.BenchmarkQuiet: _quiet,
 }

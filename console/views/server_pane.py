@@ -156,6 +156,9 @@ def said(host: HostState, server: ServerState, now: float) -> list[tuple[str, st
         lines += [(f"→ {way}", "") for way in ended.advice]
     if server.memory is not None:
         lines.append((server.memory.sentence, "fail" if server.memory.returned is False else "ok"))
+    if (tunnel := host.serve.tunnel) is not None and server.phase not in ENDED:
+        where = f"http://127.0.0.1:{tunnel.local_port}" if tunnel.local_port else ""
+        lines.append((f"tunnel: {where} {tunnel.sentence}".rstrip(), "ok" if where else "warn"))
     if server.measured is not None:
         lines += [(f"! {remark}", "warn") for remark in server.measured.remarks]
     if server.compared is not None:

@@ -35,6 +35,15 @@ WATCH_S = 0.5
 STALE_S = 3.0
 
 
+class Tunnel(Protocol):
+    """A port of this machine's loopback that leads to the box."""
+
+    @property
+    def port(self) -> int: ...
+
+    async def close(self) -> None: ...
+
+
 class Link(Protocol):
     """An open way to a box: SSH, or this machine itself."""
 
@@ -54,6 +63,10 @@ class Link(Protocol):
         ...
 
     async def open_agent(self) -> Agent: ...
+
+    async def forward(self, box_port: int) -> Tunnel | None:
+        """A tunnel to a port of the box; None where the box is this machine."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -78,6 +91,7 @@ class LinkWorker:
     def __init__(self, host: HostConfig, publish: Callable[[Event], None], ways: Ways) -> None:
         self.host = host
         self.box: Box | None = None
+        self.link: Link | None = None
         self._publish = publish
         self._ways = ways
         self._unknown_key: errors.HostKeyUnknown | None = None
@@ -103,12 +117,13 @@ class LinkWorker:
             except errors.RemoteError as error:
                 await self._failed(error, backoff)
                 continue
+            self.link = link
             try:
                 await self._serve(link, backoff)
             except errors.RemoteError as error:
                 await self._failed(error, backoff)
             finally:
-                self.box = None
+                self.box, self.link = None, None
                 await link.close()
 
     async def _serve(self, link: Link, backoff: Backoff) -> None:

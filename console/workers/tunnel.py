@@ -1,0 +1,53 @@
+"""A tunnel from this laptop to a server of the box, on the connection that is there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from console.config.records import HostConfig
+from console.events import Event
+from console.events.serve import TunnelChanged
+from console.remote.errors import RemoteError
+from console.values import clean
+from console.workers.link import Link
+
+LOOK_S = 0.5
+MOST_FACTS_S = 100  # above, the tunnel would take the processor from the screen
+
+
+async def tunnel(
+    host: HostConfig, box_port: int, link_of: Callable[[], Link | None], publish: Callable[[Event], None],
+    facts: Callable[[], int],
+) -> None:  # fmt: skip
+    """Open it and keep it until cancelled or the link is gone. `facts`: how many facts there were so far."""
+
+    def tell(local_port: int, sentence: str) -> None:
+        publish(TunnelChanged(host=host.name, box_port=box_port, local_port=local_port, sentence=clean(sentence)))
+
+    own = f"ssh -N -L {box_port}:127.0.0.1:{box_port} {host.ssh}"
+    before, link = facts(), link_of()
+    await asyncio.sleep(1.0)
+    if facts() - before > MOST_FACTS_S:
+        tell(0, f"too much goes on for a tunnel of the console; in another terminal: {own}")
+        return
+    if link is None:
+        tell(0, "the link is down")
+        return
+    try:
+        opened = await link.forward(box_port)
+    except RemoteError as error:
+        tell(0, f"{error} By hand: {own}")
+        return
+    if opened is None:
+        tell(box_port, "the box is this machine")
+        return
+    tell(opened.port, "")
+    try:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if link_of() is not link:
+                return
+    finally:
+        await opened.close()
+        tell(0, "closed")

@@ -1,0 +1,59 @@
+"""A tunnel to a port of the box, over a real SSH connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from console.config import load_config
+from console.events.serve import TunnelChanged
+from console.session.live import LiveSession
+from console.session.ways import Ways
+from console.state import HostState
+
+
+async def _answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(b"served")
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_tunnel_opens_serves_and_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    config = load_config(cwd=tmp_path, env={})
+    async with contextlib.AsyncExitStack() as resources:
+        server = await asyncio.start_server(_answer, "127.0.0.1", 0)
+        box_port = server.sockets[0].getsockname()[1]
+        session = await resources.enter_async_context(LiveSession(Ways(config, None, None, resources), demo=True))
+        session.add(config.host("demo"))
+        session.start()
+
+        def demo() -> HostState:
+            return session.state.hosts["demo"]
+
+        def tunnel() -> TunnelChanged | None:
+            return demo().serve.tunnel
+
+        assert await session.wait(lambda _: demo().link.state == "up", 30)
+        session.toggle_tunnel("demo", box_port)
+        assert await session.wait(lambda _: tunnel() is not None, 20)
+        opened = tunnel()
+        assert opened is not None
+        assert opened.local_port not in (0, box_port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", opened.local_port)
+        assert await reader.read() == b"served"
+        writer.close()
+        await writer.wait_closed()
+        session.toggle_tunnel("demo", box_port)
+        assert await session.wait(lambda _: tunnel() is not opened, 20)
+        closed = tunnel()
+        assert closed is not None
+        assert closed.local_port == 0
+        with pytest.raises(OSError):
+            await asyncio.open_connection("127.0.0.1", opened.local_port)
+        server.close()
+        await server.wait_closed()
