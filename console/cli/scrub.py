@@ -18,9 +18,8 @@ _NAMES = {"host": "host", "hosts": "host", "hostname": "host", "via": "host", "t
 _PARTS = re.compile(r"(?:([^@\s]+)@)?\[?([^@\s\]]+?)\]?(?::\d+)?")
 _EXPORT = re.compile(r"([^/:\s]+):/")
 _HOME = re.compile(r"/(?:home|Users)/([^/\s\"']+)")
-_ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7})(?![\w:]|\.\d)"
-)
+_V4, _V6 = r"\d{1,3}(?:\.\d{1,3}){3}", r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}"
+_ADDRESS = re.compile(rf"(?<![\w.:])(?:{_V4}|{_V6})(?!\w|\.\d)")
 _NOBODY = {"root", "localhost", "local", "demo", "nobody", "none"}
 
 
@@ -67,10 +66,14 @@ class Scrubber:
         elif isinstance(data, str):
             for user in _HOME.findall(data):
                 self.name("user", user)
-            if key in _NAMES:
+            if self._is_name(data, key):
                 self._learn_name(data, _NAMES[key])
             elif key == "device" and (export := _EXPORT.match(data)):
                 self.name("host", export[1])
+
+    def _is_name(self, text: str, key: str) -> bool:
+        """Some fields of names hold words of the schema elsewhere."""
+        return key in _NAMES and (key in ("host", "hosts", "hostname") or text not in self._reserved)
 
     def _learn_name(self, text: str, kind: str) -> None:
         match = _PARTS.fullmatch(text)
@@ -88,7 +91,7 @@ class Scrubber:
             return [self.clean(value, key) for value in data]
         if not isinstance(data, str):
             return data
-        return self._names[data] if key in _NAMES and data in self._names else self.text(data)
+        return self._names[data] if data in self._names and self._is_name(data, key) else self.text(data)
 
     def _key(self, field: str, above: str) -> str:
         return self._names.get(field, field) if above == "hosts" else field

@@ -49,9 +49,9 @@ def doctor_lines(checks: Sequence[Check]) -> list[str]:
     lines = []
     for check in checks:
         sign = {"ok": "✓", "warn": "!", "fail": "✗", "unknown": "?"}[check.verdict]
-        lines.append(f"{sign} {check.verdict:<8}{check.name:<14}{check.sentence}")
+        lines.append(f"{sign} {check.verdict:<8}{check.name:<17}{check.sentence}")
         if check.way_out:
-            lines.append(f"{'':24}→ {check.way_out}")
+            lines.append(f"{'':27}→ {check.way_out}")
     return lines
 
 
