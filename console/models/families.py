@@ -17,7 +17,8 @@ Attention = Literal["gqa", "mla"]
 
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """What one model type's code adds. `counted` is False where only the KV formula was checked."""
+    """What one model type's code adds. `counted` is False where the parameters cannot be counted from the
+    configuration, `checked` where not even the KV formula was compared with a published number."""
 
     attention: Attention = "gqa"
     qk_norm: bool = False
@@ -29,6 +30,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     sliding: bool = False
     recurrent: bool = False
     counted: bool = True
+    checked: bool = True
 
 
 _PLAIN = Family()
@@ -55,6 +57,13 @@ FAMILIES: dict[str, Family] = {
     "qwen3_vl_text": Family(qk_norm=True),
     "qwen3_vl_moe_text": Family(qk_norm=True),
 }
+# Grouped-query attention in every layer, by their code in SGLang 0.5.23: the same KV cell for all of them.
+_ALIKE = (
+    "arcee", "ernie4_5", "ernie4_5_moe", "glm4", "granite", "internlm2", "internlm3", "minimax_m2", "ministral3",
+    "olmo2", "olmoe", "phi3", "phimoe", "qwen2_5_vl", "qwen2_5_vl_text", "qwen2_vl", "qwen2_vl_text", "seed_oss",
+    "smollm3", "starcoder2",
+)  # fmt: skip
+FAMILIES |= dict.fromkeys(_ALIKE, Family(counted=False, checked=False))
 
 
 def family(config: ModelConfig) -> Family | Unknown:

@@ -170,7 +170,7 @@ def _cell(request: FitRequest, layers: int) -> int:
 
 def _bar(request: FitRequest, stages: tuple[_Stage, ...], rank: int, pre: float, fraction: float) -> GpuFit:
     gpu = request.gpus[rank]
-    stage = stages[min(rank // request.layout.tp, len(stages) - 1)]
+    stage = stages[rank % request.layout.gpus // request.layout.tp]
     kv = max(0.0, stage.budget.kv_bytes)
     return GpuFit(
         uuid=gpu.uuid,
@@ -205,6 +205,8 @@ def _caveats(request: FitRequest) -> tuple[str, ...]:
         said.append("this format is laid out anew while loading: 9 to 13 % above the files")
     if request.drafter and isinstance(request.drafter.shape, Unknown):
         said.append(f"the drafter's KV shape is unknown ({request.drafter.shape.reason}): taken from the target's")
+    if not request.shape.checked:
+        said.append("the KV cell of this model type was not compared with a published number")
     if request.shape.recurrent:
         said.append("the state of recurrent layers is not counted")
     return tuple(said)

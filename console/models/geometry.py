@@ -32,6 +32,7 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
     rope: int = 0
     index_head_dim: int = 0
     derived: tuple[str, ...] = ()
+    checked: bool = True
 
     @property
     def layers(self) -> int:
@@ -49,7 +50,8 @@ def geometry(config: ModelConfig) -> Geometry | Unknown:
     split = _layer_split(config, layers, sliding=kind.sliding, recurrent=kind.recurrent)
     if not known(split):
         return split
-    return _mla(config, split) if kind.attention == "mla" else _gqa(config, split)
+    shape = _mla(config, split) if kind.attention == "mla" else _gqa(config, split)
+    return msgspec.structs.replace(shape, checked=kind.checked) if known(shape) else shape
 
 
 def _layer_split(config: ModelConfig, layers: int, *, sliding: bool, recurrent: bool) -> tuple[int, int, int] | Unknown:

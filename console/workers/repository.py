@@ -31,14 +31,18 @@ async def draft_repository(box: Box, place: str | Unknown | None, listing: Listi
 
 
 async def repository(box: Box, place: str | Unknown, listing: Listing | None) -> Repository:
-    """A repository from its directory, where that has a `config.json`; else from the Hub's listing."""
+    """A repository from its directory, where that has a `config.json`, even a broken one; else from the Hub's
+    listing."""
     config = await read_config(box, place)
-    if not known(config):
+    if config is None or (not known(config) and not known(place)):
         if listing is None:
-            return Repository(config=config, weights=config)
+            missing = Unknown(f"there is no {place}/config.json on the box") if config is None else config
+            return Repository(config=missing, weights=missing)
         return Repository(
             config=listing.config, weights=_listed(listing.config, listing.total_bytes), total_bytes=listing.total_bytes
         )
+    if not known(config):
+        return Repository(config=config, weights=config)
     assert known(place)
     headers = await _headers(box, place)
     groups, total = headers if known(headers) else ((), headers)
@@ -59,14 +63,14 @@ def _listed(config: ModelConfig | Unknown, total_bytes: int | Unknown) -> Weight
     return msgspec.structs.replace(counted, vision=max(0.0, total_bytes - counted.total_bytes))
 
 
-async def read_config(box: Box, place: str | Unknown) -> ModelConfig | Unknown:
-    """The `config.json` of a directory on the box."""
+async def read_config(box: Box, place: str | Unknown) -> ModelConfig | Unknown | None:
+    """The `config.json` of a directory on the box; None when there is none."""
     if not known(place):
         return place
     try:
         answer = await box.agent.request("read", path=f"{place}/config.json", offset=0, max_bytes=CONFIG_BYTES)
     except AgentError as error:
-        return Unknown(f"{place}/config.json could not be read: {error}")
+        return None if error.code == "not_found" else Unknown(f"{place}/config.json could not be read: {error}")
     return parse_config(base64.b64decode(answer["data"]))
 
 

@@ -182,3 +182,23 @@ def test_the_record_of_a_plan_replays_to_the_same_gates(project: Project, tmp_pa
     replay.advance()
     again = preflight(replay.state.hosts["local"].plan.recipes["tiny"])
     assert [each["sentence"] for each in again["gates"]] == [each["sentence"] for each in live["gates"]]
+
+
+def test_the_engine_is_remembered_by_box_interpreter_and_version(project: Project) -> None:
+    project.recipe("frobnicate = 1")
+    project.check()
+    (kept,) = (project.gpudeck.home / "cache" / "gpudeck" / "engines").glob("*.json")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    record = json.loads(kept.read_text())
+    kept.write_text(json.dumps(record | {"answer": record["answer"] | {"version": "9.9.9"}}))
+    assert "SGLang 9.9.9" in gate(project.check()[1], "arguments")["sentence"]
+    kept.write_text(json.dumps(record | {"stamp": "another", "answer": record["answer"] | {"version": "9.9.9"}}))
+    assert "SGLang 0.5.23" in gate(project.check()[1], "arguments")["sentence"]
+
+
+def test_the_smoke_test_needs_the_interpreters_torch(project: Project) -> None:
+    project.recipe()
+    code, answer = project.check("tiny", "--smoke")
+    assert code == 4
+    assert (gate(answer, "host")["state"], gate(answer, "host")["verdict"]) == ("smoke", "unknown")
+    assert "torch" in gate(answer, "host")["sentence"]
