@@ -65,7 +65,8 @@ async def _download(flags: Flags, host: str, want: Want, given: dict[str, Any], 
             blocking = next(gate for gate in gates if combined([gate], accept) == code)
             raise StopError(code, blocking.sentence)
         commit = looked.access.commit
-        transfer = Transfer(want=want, commit=str(commit) if known(commit) else None)
+        pinned = str(commit) if known(commit) else None
+        transfer = Transfer(want=want, commit=pinned, files=looked.files)
         return await transferred(flags, session, host, "download", place, transfer, given["detach"])
 
 

@@ -46,8 +46,8 @@ class Want(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Looked(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found about one Want. `texts`: small files of the commit, raw, by name, for the readers of
-    configurations; they are no facts."""
+    """What was found about one Want. `texts`: small files of the commit by name, for the readers of configurations;
+    `files`: the manifest for a job. Both are as the Hub sent them, and no facts."""
 
     want: Want
     access: facts.AccessChecked
@@ -58,6 +58,7 @@ class Looked(msgspec.Struct, frozen=True, kw_only=True):
     missing_files: int = 0
     claims: Claims = Claims()
     texts: dict[str, str] = {}
+    files: tuple[dict[str, Any], ...] = ()
 
     @property
     def gate(self) -> Gate:
@@ -204,6 +205,7 @@ def _looked(box: Box, want: Want, told: dict[str, Any], token: facts.TokenChecke
         have_bytes=present["present_bytes"],
         missing_files=present["missing_files"],
         texts=told["texts"],
+        files=tuple(told["files"] or ()),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from console.values import CleanText, clean
@@ -15,10 +17,12 @@ GRACE_S = 10.0
 
 
 class Transfer(msgspec.Struct, frozen=True, kw_only=True):
-    """A download or a verification: `want.path` is its target, `commit` the one that was resolved, if any."""
+    """A download or a verification: `want.path` is its target, `commit` the one that was resolved, if any, and
+    `files` its manifest, which a job without them asks for itself."""
 
     want: Want
     commit: str | None = None
+    files: tuple[dict[str, Any], ...] = ()
     again: bool = False
 
 
@@ -34,6 +38,7 @@ def spec_of(kind: str, place: Place, transfer: Transfer) -> jobs.JobSpec:
         "path": want.path,
         "include": list(want.include),
         "exclude": list(want.exclude),
+        "files": list(transfer.files),
         "again": transfer.again,
     }
     argv, stdin = jobs.python_program(place.python, PACKAGE, config)

@@ -83,6 +83,13 @@ def test_a_download_ends_with_every_hash_proved(hub: FakeHub, place: Place, xet:
     assert stored["orphans"] == 0
 
 
+def test_a_given_manifest_is_not_asked_for_again(hub: FakeHub, place: Place) -> None:
+    looked = ask_one({"op": "repo", "repo": REPO}, place.env)
+    job = place.start(commit=looked["commit"], files=looked["files"])
+    assert job.end()[1]["result"] == "ok"
+    assert [line for line in job.lines() if line["phase"] == "manifest"] == []
+
+
 def test_a_second_run_fetches_nothing(hub: FakeHub, place: Place) -> None:
     place.run()
     hub.requests.clear()
@@ -168,7 +175,7 @@ def test_two_revisions_mixed_are_named(hub: FakeHub, place: Place) -> None:
 def test_a_killed_run_keeps_whole_files_and_names_what_is_left_over(hub: FakeHub, place: Place) -> None:
     hub.faults.paths, hub.faults.rate_bytes_s = (SHARD,), 1.0 * MIB
     job = place.start()
-    job.wait_for(lambda line: any(item["path"] == SHARD for item in line.get("in_flight", [])))
+    job.wait_for(lambda line: [item["path"] for item in line.get("in_flight", [])] == [SHARD] and line["files_ok"] == 8)
     job.process.kill()
     job.process.communicate()
     hub.faults.rate_bytes_s = 0.0
@@ -198,6 +205,7 @@ def test_a_pause_finishes_the_files_in_flight_and_starts_none(hub: FakeHub, plac
     assert job.end()[1]["result"] == "ok"
 
 
+@pytest.mark.slow
 def test_a_stalled_stream_is_started_again(hub: FakeHub, place: Place) -> None:
     hub.faults.paths, hub.faults.hang = (SHARD,), True
     job = place.start(stall_s=0.8)
@@ -224,6 +232,7 @@ def test_the_hubs_bad_moments_are_waited_for(hub: FakeHub, place: Place) -> None
     assert [line["state"] for line in job.lines() if line["phase"] == "waiting"] == ["hub_error", "hub_error"]
 
 
+@pytest.mark.slow
 def test_a_cut_connection_costs_nothing_but_time(hub: FakeHub, place: Place) -> None:
     hub.faults.paths, hub.faults.cut_after_bytes, hub.faults.cut_left = (SHARD,), MIB, 2
     assert place.run()[0] == 0

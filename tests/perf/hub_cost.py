@@ -47,7 +47,9 @@ def download(hub: FakeHub, root: Path, pairs: int = 5) -> tuple[float, float]:
         alone.append(time.monotonic() - before)
         job = root / f"job{number}"
         job.mkdir()
-        config = {"job": "download", "env": env, "repo": REPO, "path": str(root / f"o{number}"), "verify": False}
+        looked = ask([{"op": "repo", "repo": REPO}], env)[0]["ok"]  # the gates have asked before, as for the command
+        config = {"job": "download", "env": env, "path": str(root / f"o{number}"), "verify": False}
+        config |= {key: looked[key] for key in ("repo", "commit", "files")}
         before = time.monotonic()
         assert Job(config, folder=job).end(120)[0] == 0
         ours.append(time.monotonic() - before)

@@ -41,7 +41,8 @@ _LOCAL = {
 
 
 class Download:
-    """One run in its job's directory. `config`: `repo, revision, commit?, path, include, exclude, env, verify`."""
+    """One run in its job's directory. `config`: `repo, revision, commit?, files?, path, include, exclude, env`, and
+    `verify`: hash everything at the end (default)."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self.config, self.root = config, config["path"]
@@ -72,7 +73,10 @@ class Download:
         return verify.Verify(dict(self.config, commit=self.proof["commit"])).run()
 
     def _manifest(self) -> dict[str, Any] | None:
-        """The files at the pinned commit, asked in a child; None after a failure that was reported."""
+        """The files at the pinned commit: given, or asked in a child; None after a failure that was reported."""
+        given = {key: self.config.get(key) for key in ("repo", "commit", "files")}
+        if given["commit"] and given["files"]:
+            return self._sized(given)
         request = dict(self.config, facts=False, revision=self.config.get("commit") or self.config.get("revision"))
         for tries in range(TRIES):
             self.report.line(phase="manifest", attempt=tries + 1)
