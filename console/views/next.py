@@ -35,20 +35,21 @@ def next_step(host: HostState | None, now: float) -> Next:
         _link(host, now)
         or _gpus(host)
         or _found(host, now, "fail")
+        or _server(host, now, failed=True)
         or _hub(host)
         or _disks(host, "fail")
         or _disks(host, "warn")
         or _probes(host)
         or _found(host, now, "warn")
         or _xids(host, now)
-        or _server(host, now)
+        or _server(host, now, failed=False)
         or Next("ok", "nothing blocks")
     )
 
 
-def _server(host: HostState, now: float) -> Next | None:
+def _server(host: HostState, now: float, *, failed: bool) -> Next | None:
     step = server_step(host, now)
-    return Next(*step) if step else None
+    return Next(*step) if step and (step[0] == "fail") == failed else None
 
 
 def _link(host: HostState, now: float) -> Next | None:
