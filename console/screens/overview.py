@@ -10,9 +10,11 @@ from textual.containers import ItemGrid, Vertical, VerticalScroll
 from textual.widget import Widget
 
 from console.screens.base import DeckScreen
+from console.screens.bench import BenchPane
 from console.screens.disks import DiskPane, WorstDiskPane
 from console.screens.gpus import GpuHealthPane, GpuPane, LinksPane
 from console.screens.hub import HubPane
+from console.screens.jobs import JobsPane
 from console.screens.machine import MachinePane
 from console.screens.pane import DeckPane
 from console.screens.plan import FitPane
@@ -33,7 +35,8 @@ class OverviewScreen(SearchScreen):
 
     def body(self) -> Iterable[Widget]:
         side = Vertical(DiskPane(), FitPane(), id="side")
-        yield ItemGrid(GpuPane(), side, ServerPane(), HubPane(), WorstDiskPane(), LogPane(), id="overview")
+        deployment = (ServerPane(), HubPane(), BenchPane(), JobsPane())
+        yield ItemGrid(GpuPane(), side, *deployment, WorstDiskPane(), LogPane(), id="overview")
 
     @property
     def searched(self) -> LogView:
