@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from console.events import hub as facts
+from console.gates.disk import fill
 from console.state import HostState
 from console.values import Unknown, format_duration, format_gb, format_rate, known
 
@@ -38,13 +39,32 @@ def transfer_rows(host: HostState) -> list[TransferRow]:
         ratio = told.present_bytes / told.total_bytes if known_sizes else None
         amount = _amount(told.present_bytes, told.total_bytes)
         rate = format_rate(told.rate_bytes_s) if known(told.rate_bytes_s) else ""
-        left = format_duration(told.eta_s) if known(told.eta_s) else ""
+        full = full_sentence(host, told)
+        left = full or (format_duration(told.eta_s) if known(told.eta_s) else "")
+        kind = "fail" if full else kind
         rows.append(TransferRow(repo.id, kind, _PHASE_WORDS.get(told.phase, told.phase), ratio, amount, rate, left))
         for item in told.in_flight:
             part = item.bytes / item.size_bytes if item.size_bytes else None
             amount = _amount(item.bytes, item.size_bytes)
             rows.append(TransferRow(f"  {item.path}", "busy", "in flight", part, amount, "", ""))
     return rows
+
+
+def full_sentence(host: HostState, told: facts.DownloadProgressed) -> str:
+    """`full in 14 min` when the disk fills before the download ends, at its present rate; else nothing."""
+    disks = host.hardware.disks
+    above = [disk for disk in disks if _holds(disk.mount, told.path)] if known(disks) else []
+    available = max(above, key=lambda disk: len(disk.mount)).available_bytes if above else Unknown("no such mount")
+    rate, total, present = told.rate_bytes_s, told.total_bytes, told.present_bytes
+    if told.phase != "downloading" or not (known(available) and known(rate) and known(total) and known(present)):
+        return ""
+    if rate <= 0 or not (ends := fill(available, rate, total - present)).full_before_done:
+        return ""
+    return f"full in {format_duration(ends.seconds_to_full)}"
+
+
+def _holds(mount: str, path: str) -> bool:
+    return mount == "/" or f"{path}/".startswith(f"{mount}/")
 
 
 def _amount(present: int | Unknown, total: int | Unknown) -> str:
