@@ -52,13 +52,19 @@ def decode_fact(line: Line) -> Stamped:
     seq, t, kind, raw = line
     decoder = _typed.get(kind)
     try:
-        if decoder is not None and not _SUSPECT.search(raw):
+        if decoder is not None and not _is_suspect(bytes(raw)):
             return Stamped(seq, t, decoder.decode(raw))
     except msgspec.ValidationError:
         pass  # an unknown field, or a wrong type: the slow path tells them apart
     except (msgspec.DecodeError, RecursionError) as error:
         raise BrokenLineError(str(error)) from error
     return build_fact(seq, t, kind, decode_fields(raw))
+
+
+def _is_suspect(raw: bytes) -> bool:
+    """Most lines are plain ASCII without an escape: three fast searches instead of one slow one."""
+    plain = raw.isascii() and b"\\" not in raw and b"\x7f" not in raw
+    return not plain and _SUSPECT.search(raw) is not None
 
 
 def decode_fields(raw: msgspec.Raw | bytes) -> dict[str, Any]:
