@@ -41,8 +41,8 @@ def manifest(*sizes: int | None, index: int | None = None, absent: tuple[str, ..
 
 def progress(**fields: object) -> facts.DownloadProgressed:
     base = {
-        "total_bytes": 100_000_000_000, "present_bytes": 10_000_000_000, "rate_bytes_s": 24e6, "eta_s": 3750.0, "files": 10,
-        "files_ok": 1, "phase": "downloading",
+        "total_bytes": 100_000_000_000, "present_bytes": 10_000_000_000, "rate_bytes_s": 24e6, "eta_s": 3750.0,
+        "files": 10, "files_ok": 1, "phase": "downloading",
     }  # fmt: skip
     whole: dict[str, Any] = {**base, **fields}
     return facts.DownloadProgressed(

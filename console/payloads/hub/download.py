@@ -45,7 +45,7 @@ class Download:
     `verify`: hash everything at the end (default)."""
 
     def __init__(self, config: dict[str, Any]) -> None:
-        self.config, self.root = config, config["path"]
+        self.config, self.root = config, os.path.abspath(os.path.expanduser(config["path"]))
         self.report = Reporter()
         self.stall_s = float(config.get("stall_s", STALL_S))
         self.backoff_s = float(config.get("backoff_s", BACKOFF_S))

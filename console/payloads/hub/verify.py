@@ -21,7 +21,7 @@ class Verify:
     """One run. `config`: that of a download, and `again`: hash what is proved already, too."""
 
     def __init__(self, config: dict[str, Any]) -> None:
-        self.config, self.root = config, config["path"]
+        self.config, self.root = config, os.path.abspath(os.path.expanduser(config["path"]))
         self.report = Reporter()
         self.proof: dict[str, Any] = {}
 
