@@ -99,7 +99,7 @@ async def _download(box: Box, host: HostState, recipe: Recipe, looked: hub.Looke
     """Start or join the download, and wait for its end; its own watcher tells how it goes."""
     _tell(box, recipe, "download", "running", looked.want.repo)
     commit = looked.access.commit
-    transfer = Transfer(want=looked.want, commit=str(commit) if known(commit) else None)
+    transfer = Transfer(want=looked.want, commit=str(commit) if known(commit) else None, files=looked.files)
     place = hub.place_of(box, recipe.python, recipe.env)
     try:
         job_id = (await jobs.start(box, spec_of("download", place, transfer))).id

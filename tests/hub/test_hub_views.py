@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from console.config.accepted import accept, accepted_file, read_accepted
 from console.events import Event, Stamped
 from console.events import hub as facts
 from console.events.host import Disk, DisksSampled
+from console.gates.remote_code import fingerprint
 from console.state import State, reduce
 from console.values import Unknown, clean, dump_json
 from console.views.hub import index_sentence, repos_value, token_sentence, token_value, total_bytes
@@ -139,3 +142,16 @@ def test_an_answer_of_the_hub_changes_what_is_known_of_the_token() -> None:
     token = facts.TokenChecked(host=HOST, state="valid", source=clean("file"), who=clean("bob"), role=clean("read"))
     answer = facts.AccessChecked(host=HOST, repo=REPO, revision=clean("main"), access="token_invalid", commit=nobody)
     assert state_of(token, answer).hosts[HOST].hub.token_state == "rejected"
+
+
+def test_what_was_accepted_is_kept_on_the_laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert read_accepted() == frozenset()
+    code = (facts.CodeFile(path=clean("modeling.py"), sha256=clean("b" * 64)),)
+    mark = fingerprint(REPO, COMMIT, code)
+    accept(mark)
+    accept("another")
+    assert read_accepted() == {mark, "another"}
+    assert accepted_file().stat().st_mode & 0o777 == 0o600
+    assert fingerprint(REPO, clean("c" * 40), code) != mark
+    assert fingerprint(REPO, COMMIT, (facts.CodeFile(path=clean("modeling.py"), sha256=Unknown("not fetched")),)) == ""
