@@ -180,7 +180,7 @@ def _of_validation(validation: Validation, engine: Engine) -> list[Finding]:
     if validation.result == "refused":
         return [_block("validation", f"SGLang {engine.version} refuses: {validation.sentence}")]
     sentence = f"SGLang's own validation could not run: {validation.sentence}"
-    return [Finding(rule="validation", verdict="unknown", sentence=sentence)]
+    return [Finding(rule="validation", verdict="unknown", sentence=sentence, way_out=("check again",))]
 
 
 def _numbers(engine: Engine, validation: Validation | None, ours: list[Finding]) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def _links(view: HostView, gpus: int, env: dict[str, str]) -> Iterator[Finding]:
         return
     iommu = known(view.iommu) and view.iommu
     if iommu or far:
-        why = "an IOMMU is on" if iommu else "they hang on different host bridges"
+        why = "an IOMMU is on" if iommu else "they sit behind different host bridges"
         sentence += f" Peer-to-peer copies are known to hang on such boxes ({why})."
     yield Finding(
         rule="pcie",
