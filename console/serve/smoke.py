@@ -34,9 +34,10 @@ def request_body(model: str) -> bytes:
     return json.dumps(body).encode()
 
 
-def curl(url: str, model: str) -> list[str]:
-    """The same request as a command's words."""
-    return ["curl", "-sS", f"{url}/v1/chat/completions", "-H", "Content-Type: application/json", "-d",
+def curl(url: str, model: str, *, keyed: bool = False) -> list[str]:
+    """The same request as a command's words; the key itself is never in them."""
+    key = ["-H", "Authorization: Bearer YOUR-KEY"] if keyed else []
+    return ["curl", "-sS", f"{url}/v1/chat/completions", "-H", "Content-Type: application/json", *key, "-d",
             request_body(model).decode()]  # fmt: skip
 
 

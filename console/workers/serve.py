@@ -129,7 +129,7 @@ async def smoke(box: Box, server: ServerState, key: str | None = None) -> Server
         answer=judged.answer,
         finish_reason=judged.finish_reason,
         tokens=Unknown("the server counted none") if judged.tokens is None else judged.tokens,
-        curl=tuple(clean(word) for word in chat.curl(url or f"http://{seen.address}:{seen.port}", model)),
+        curl=tuple(clean(word) for word in chat.curl(url or f"http://{seen.address}:{seen.port}", model, keyed=bool(key))),
     )
     box.publish(fact)
     if judged.tokens and server.proved is None:

@@ -151,7 +151,8 @@ class ServeWatch:
         job = self._job(fact.server) if isinstance(fact, ServerMeasured) and "warmup" in fact.phases_s else None
         if job is not None and isinstance(fact, ServerMeasured) and job.meta.get("recipe"):
             with contextlib.suppress(OSError):  # what cannot be remembered is only missed next time
-                start = Start(job=job.id, phases_s=fact.phases_s, actuals=fact.actuals)
+                phases_s = _imports_s(self._host.serve.servers.get(job.id)) | fact.phases_s
+                start = Start(job=job.id, phases_s=phases_s, actuals=fact.actuals)
                 remember_start(box.name, str(job.meta["recipe"]), start)
 
     async def _ask(self, box: Box, server: ServerState, caught_up: asyncio.Event) -> None:
@@ -197,6 +198,12 @@ class ServeWatch:
 
 async def _look_at_jobs(box: Box) -> None:
     await box.agent.request("probe", name="jobs", now=True)
+
+
+def _imports_s(server: ServerState | None) -> dict[str, float]:
+    """Seconds from the first sight of the server to its next phase: the log has no stamp for the launch."""
+    met = server.phases[:2] if server else []
+    return {"imports": met[1][2] - met[0][2]} if len(met) == 2 and met[0][0] == "imports" else {}
 
 
 def _lives(job: Job | None) -> bool:

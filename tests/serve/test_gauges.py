@@ -173,6 +173,7 @@ def test_short_answer_may_repeat_a_letter() -> None:
 def test_request_is_one_chat_at_temperature_zero() -> None:
     body = json.loads(smoke.request_body("m"))
     assert (body["temperature"], body["max_tokens"], body["model"]) == (0, 32, "m")
+    assert "Authorization: Bearer YOUR-KEY" in smoke.curl("http://127.0.0.1:30000", "m", keyed=True)
     assert smoke.curl("http://127.0.0.1:30000", "m")[2] == "http://127.0.0.1:30000/v1/chat/completions"
 
 
