@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -79,6 +79,7 @@ def preset_of(given: dict[str, Any]) -> Preset:
 @click.option("--warm-cache", is_flag=True, help="Let the prefix cache help: the same few prompts again and again.")
 @click.option("--recipe", metavar="R", help="The recipe that runs: its key, its interpreter, its name.")
 @click.option("--server", metavar="S", help="Which server, by id, port or unit.")
+@click.option("--second-opinion", is_flag=True, help="SGLang's own benchmark afterwards, both side by side.")
 @click.option("--detach", is_flag=True, help="Print the job and leave it.")
 @click.option("--dry-run", is_flag=True, help="Show the points and what they cost, and measure nothing.")
 @click.pass_obj
@@ -100,7 +101,12 @@ async def _bench(flags: Flags, host: str, preset: Preset, given: dict[str, Any])
         if given["dry_run"]:
             return _dry(flags, host, preset, spec)
         say(flags, price_sentence(preset))
-        return await measured(flags, session, host, spec, detach=given["detach"])
+        code = await measured(flags, session, host, spec, detach=given["detach"])
+        if given["second_opinion"] and not given["detach"]:
+            from console.cli.second_opinion import second_opinion
+
+            await second_opinion(flags, session, host, Asked(server, own, preset, str(spec.meta["run"])))
+        return code
 
 
 def command_line(host: str, given: dict[str, Any]) -> str:
@@ -123,6 +129,15 @@ def ready_server(session: LiveSession, host: str, name: str) -> ServerState:
     if server.phase != "ready":
         raise StopError(GATE, f"{server.id} is not ready ({server.phase}).")
     return server
+
+
+class Asked(NamedTuple):
+    """What was measured, for a second opinion: the server, its recipe, the preset, our run."""
+
+    server: ServerState
+    recipe: Recipe | None
+    preset: Preset
+    run: str
 
 
 class Wish(msgspec.Struct, frozen=True):

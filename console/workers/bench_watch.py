@@ -218,7 +218,7 @@ class Following:
             return
         folder = f"{self._job.directory}/points/{name}"
         try:
-            result, packed = await self._fetch(f"{folder}.json"), await self._fetch(f"{folder}.ndjson.gz")
+            result, packed = await fetch(self._box, f"{folder}.json"), await fetch(self._box, f"{folder}.ndjson.gz")
         except AgentError as problem:
             self._fail(name, f"its files cannot be read: {problem}")
             return
@@ -239,18 +239,6 @@ class Following:
         self._store.add_file(run, "server_info.json", json.dumps(info, indent=1).encode())
         return point
 
-    async def _fetch(self, path: str) -> bytes:
-        pieces: list[bytes] = []
-        size = 0
-        while size < MAX_FILE_BYTES:
-            read = await self._box.agent.request("read", path=path, offset=size, max_bytes=CHUNK_BYTES)
-            data = base64.b64decode(read["data"])
-            pieces.append(data)
-            size += len(data)
-            if not data or size >= read["size"]:
-                break
-        return b"".join(pieces)
-
     def _fail(self, name: str, sentence: str) -> None:
         run = clean(self._manifest.id)
         self._box.publish(
@@ -263,6 +251,20 @@ class Following:
         run = clean(self._manifest.id)
         builtins = msgspec.to_builtins(point)
         self._box.publish(facts.PointMeasured(host=self._box.name, job=self._job.id, run=run, point=builtins))
+
+
+async def fetch(box: Box, path: str) -> bytes:
+    """A whole file of the box. Raises AgentError."""
+    pieces: list[bytes] = []
+    size = 0
+    while size < MAX_FILE_BYTES:
+        read = await box.agent.request("read", path=path, offset=size, max_bytes=CHUNK_BYTES)
+        data = base64.b64decode(read["data"])
+        pieces.append(data)
+        size += len(data)
+        if not data or size >= read["size"]:
+            break
+    return b"".join(pieces)
 
 
 def tick(host: str, job: CleanText, row: dict[str, Any], begun_m: float) -> facts.BenchTicked:

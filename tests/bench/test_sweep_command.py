@@ -100,3 +100,34 @@ def test_a_bad_file_is_a_usage_error(served_box: ServedBox, text: str, sentence:
     done = served_box.gpudeck.run("sweep", "local", str(file))
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+# The benchmark of an older SGLang, as far as its output file goes.
+BENCHMARK = """
+import pathlib, sys
+words = sys.argv
+row = pathlib.Path({capture!r}).read_text()
+users = words[words.index("--max-concurrency") + 1]
+with open(words[words.index("--output-file") + 1], "a") as file:
+    file.write(row.replace('"max_concurrency": 64', f'"max_concurrency": {{users}}'))
+"""
+
+
+@pytest.mark.slow
+def test_a_second_opinion_lies_beside_our_run(served_box: ServedBox) -> None:
+    served_box.recipe("fast", SGLANG_STANDIN_SPEED="16")
+    capture = Path(__file__).parents[1] / "captures" / "bench-tools" / "sglang_0.5.23_python_summary.jsonl"
+    site = next((served_box.python.parents[1] / "lib").glob("python*")) / "site-packages" / "sglang"
+    (site / "bench_serving.py").write_text(BENCHMARK.format(capture=str(capture)))
+    started = served_box.gpudeck.run("serve", "local", "start", "fast", STANDIN_KEY="sk-test")
+    assert started.returncode == 0, started.stderr
+    done = served_box.gpudeck.run(
+        "bench", "local", "--server", str(served_box.port), "--concurrency", "1,2", *QUICK, "--second-opinion",
+        STANDIN_KEY="sk-test",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ours, theirs = sorted(runs_of(served_box).runs(), key=lambda run: run.manifest.source)
+    assert theirs.id == f"{ours.id}-sglang"
+    assert [point.concurrency for point in theirs.points] == [1, 2]
+    assert all(point.output_tok_s == pytest.approx(3093.5, abs=0.1) for point in theirs.points)
+    assert "side by side" in done.stdout

@@ -1,0 +1,74 @@
+"""SGLang's own benchmark as a job, imported as a run: the same question asked by another client."""
+
+from __future__ import annotations
+
+import base64
+
+import msgspec
+
+from console.bench.importers import import_file
+from console.bench.points import Point
+from console.bench.presets import Preset
+from console.bench.store import Manifest
+from console.remote.agent import Agent
+from console.workers.bench import Subject
+from console.workers.jobs import JobSpec
+
+KIND = "second-opinion"
+MODULES = ("sglang.benchmark.serving", "sglang.bench_serving")  # the newer name first
+RESULT = "sglang.jsonl"
+FIND_S = 60.0
+# Prints the first of these modules that this interpreter has.
+_FIND = (
+    "import importlib.util as u, sys\n"
+    "def has(name):\n"
+    "    try:\n"
+    "        return u.find_spec(name) is not None\n"
+    "    except ModuleNotFoundError:\n"
+    "        return False\n"
+    "sys.stdout.write(next(filter(has, sys.argv[1:]), ''))\n"
+)
+
+
+class NoBenchmarkError(Exception):
+    """The interpreter has no SGLang benchmark."""
+
+
+async def module_of(agent: Agent, python: str) -> str:
+    """The benchmark's module in this version of SGLang."""
+    out = b""
+    argv = [python, "-I", "-c", _FIND, *MODULES]
+    async with agent.stream("exec", argv=argv, timeout_s=FIND_S) as stream:
+        async for part in stream:
+            out += base64.b64decode(part["data"]) if part["fd"] == 1 else b""
+    found = out.decode("ascii", "replace").strip()
+    if found not in MODULES:
+        raise NoBenchmarkError(f"{python} has no {' and no '.join(MODULES)}")
+    return found
+
+
+def job_spec(subject: Subject, preset: Preset, users: int, module: str, python: str, key: str | None) -> JobSpec:
+    """One call for one concurrency; its result lies in the job's folder."""
+    osl = preset.osl if users < 64 else preset.osl_high
+    argv = (
+        python, "-m", module,
+        "--backend", "sglang", "--base-url", f"http://127.0.0.1:{subject.server.port}",
+        "--model", subject.model, "--tokenizer", str(subject.info.get("tokenizer_path") or subject.model),
+        "--dataset-name", "random-ids", "--random-input-len", str(preset.isl), "--random-output-len", str(osl),
+        "--random-range-ratio", "1.0", "--num-prompts", str(max(16, 4 * users)), "--max-concurrency", str(users),
+        "--output-file", f"{{job_dir}}/{RESULT}", "--disable-tqdm", "--flush-cache",
+    )  # fmt: skip
+    secret = {"OPENAI_API_KEY": key} if key else {}
+    return JobSpec(
+        kind=KIND, key=f"port {subject.server.port}", argv=argv, secret_env=secret, env={"HF_HUB_OFFLINE": "1"}
+    )
+
+
+def as_run(data: bytes, told: Manifest) -> tuple[Manifest, tuple[Point, ...]]:
+    """The imported points, and a manifest beside our own run's."""
+    seen = import_file(data, RESULT)
+    setup = {**told.setup, **{name: value for name, value in seen.setup.items() if value is not None}}
+    manifest = msgspec.structs.replace(
+        told, id=f"{told.id}-sglang", source=seen.source, setup=setup, remarks=seen.remarks, command=""
+    )
+    return manifest, seen.points

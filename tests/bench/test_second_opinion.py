@@ -1,0 +1,46 @@
+"""SGLang's own benchmark: its command line, and its result beside our run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from console.bench.presets import PRESETS
+from console.bench.store import Manifest
+from console.events.serve import Server
+from console.values import CleanText, Unknown
+from console.workers.bench import Subject
+from console.workers.second_opinion import MODULES, as_run, job_spec
+
+CAPTURE = Path(__file__).parents[1] / "captures" / "bench-tools" / "sglang_0.5.23_python_native_spec.jsonl"
+NONE = CleanText("")
+
+
+def a_subject() -> Subject:
+    server = Server(
+        id=CleanText("s"), pid=1, start=1, started_s=0.0, boot_id=NONE, owner="ours", job=NONE, user=NONE, argv=(),
+        cwd=NONE, unit=NONE, unit_scope=NONE, container=NONE, log_path=NONE, processes=(), address=NONE, port=30000,
+        listening=True,
+    )  # fmt: skip
+    info = {"tokenizer_path": "/srv/models/k26"}
+    return Subject(server=server, info=info, config=Unknown("x"), commit="", gpus=(), recipe="r", model="k26")
+
+
+def test_the_same_question_is_asked() -> None:
+    spec = job_spec(a_subject(), PRESETS["sweep"], 64, MODULES[0], "/srv/venv/bin/python", "sk-mine")
+    words = dict(zip(spec.argv[3::2], spec.argv[4::2], strict=False))
+    assert spec.argv[:3] == ("/srv/venv/bin/python", "-m", "sglang.benchmark.serving")
+    assert words["--random-output-len"] == "256"
+    assert words["--max-concurrency"] == "64"
+    assert words["--tokenizer"] == "/srv/models/k26"
+    assert "sk-mine" not in " ".join(spec.argv)
+    assert spec.secret_env == {"OPENAI_API_KEY": "sk-mine"}
+
+
+def test_its_run_is_named_after_ours_and_keeps_what_it_does_not_tell() -> None:
+    told = Manifest(id="ours", created="2026-11-30T00:00:00Z", setup={"model_sha": "a1", "prompt_format": "input_ids"})
+    manifest, points = as_run(CAPTURE.read_bytes(), told)
+    assert manifest.id == "ours-sglang"
+    assert manifest.source == "sglang"
+    assert manifest.setup["model_sha"] == "a1"
+    assert manifest.setup["prompt_format"] == "sglang"
+    assert [point.concurrency for point in points] == [4]
