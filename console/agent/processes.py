@@ -150,15 +150,33 @@ def _address(text: str) -> tuple[str, int]:
     return socket.inet_ntop(family, packed), int(port, 16)
 
 
-def listeners(pid: int) -> Any:
-    """[(address, port, inode)] on which the process listens, or unknown."""
+_answered: dict[tuple[int, int], tuple[str, list[tuple[str, int]]]] = {}  # (pid, port): (socket, last answer)
+
+
+def listeners(pid: int, port: int) -> Any:
+    """[(address, port)] on which the process listens, or unknown.
+
+    The kernel takes milliseconds to print its sockets, so the last answer holds while the process keeps the socket
+    that listens on `port`.
+    """
     inodes = _inodes(pid)
     if inodes is None:
         return unknown("its open files are not visible to this user")
-    found = []
+    socket_inode, answer = _answered.pop((pid, port), ("", []))
+    if socket_inode not in inodes:
+        found = _listening(pid, inodes)
+        answer = sorted(set(found.values()))
+        socket_inode = next((inode for inode, address in found.items() if address[1] == port), "")
+    if socket_inode:
+        _answered[pid, port] = (socket_inode, answer)
+    return answer
+
+
+def _listening(pid: int, inodes: set[str]) -> dict[str, tuple[str, int]]:
+    found = {}
     for name in ("tcp", "tcp6"):
         for line in (text_of(f"/proc/{pid}/net/{name}") or "").splitlines()[1:]:
             fields = line.split()
             if len(fields) > 9 and fields[3] == "0A" and fields[9] in inodes:
-                found.append(_address(fields[1]))
-    return sorted(set(found))
+                found[fields[9]] = _address(fields[1])
+    return found

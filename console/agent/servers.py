@@ -20,6 +20,7 @@ from .processes import Status
 from .wire import unknown
 
 DEFAULT_PORT = 30000
+LOOK_AGAIN, LOOK_AGAIN_KERNEL = 5, 15  # rounds of two seconds
 _PYTHON = re.compile(r"(?:python|pypy)[\d.]*$")
 _MODULES = ("sglang.launch_server", "sglang.srt.entrypoints.http_server")
 _VALUE_OPTIONS = ("-W", "-X")
@@ -33,10 +34,11 @@ class Servers:
 
     def __init__(self, agent: Any) -> None:
         self._outlet = agent.outlet
+        self._search = Search()
         self._last: Any = None
 
     def sample(self) -> None:
-        servers = find()
+        servers = find(self._search.servers())
         if servers != self._last:
             self._last = servers
             self._outlet.sample("ServersSampled", {"servers": servers})
@@ -63,14 +65,43 @@ def is_server(argv: list[str]) -> bool:
     )
 
 
-def find() -> list[dict[str, Any]]:
+class Search:
+    """Command lines that are a server's. Reading all of them each time would cost most of the agent's CPU.
+
+    A new process is looked at once it is seen. What is no server is looked at again after `LOOK_AGAIN` rounds,
+    because a shell may have become one by exec; what has no command line (a kernel thread) more seldom.
+    """
+
+    def __init__(self) -> None:
+        self._round = 0
+        self._due: dict[int, int] = {}
+
+    def servers(self) -> dict[int, list[str]]:
+        """argv by pid."""
+        self._round += 1
+        found, due = {}, {}
+        for name in os.listdir("/proc"):
+            if not name.isdigit():
+                continue
+            pid = int(name)
+            due[pid] = self._due.get(pid, 0)
+            if due[pid] > self._round:
+                continue
+            argv = processes.words_of(pid, "cmdline")
+            if argv and is_server(argv):
+                found[pid] = argv
+            else:
+                due[pid] = self._round + (LOOK_AGAIN if argv else LOOK_AGAIN_KERNEL)
+        self._due = due
+        return found
+
+
+def find(argvs: dict[int, list[str]]) -> list[dict[str, Any]]:
     """All servers, by pid. A forked child that still shows its parent's command line is not a second one."""
+    if not argvs:
+        return []
     seen = processes.all_processes()
-    argvs = {}
-    for pid, status in seen.items():
-        argv = None if status.gone else processes.words_of(pid, "cmdline")
-        if argv and is_server(argv):
-            argvs[pid] = argv
+    argvs = {pid: argv for pid, argv in argvs.items() if pid in seen and not seen[pid].gone}
     parents = [pid for pid in sorted(argvs) if argvs.get(seen[pid].parent) != argvs[pid]]
     return [_server(seen[pid], argvs[pid], seen) for pid in parents]
 
@@ -108,7 +139,7 @@ def _where(pid: int, argv: list[str]) -> dict[str, Any]:
     """Address and port: what it listens on, else what its command line says."""
     asked = _flag(argv, "port")
     wanted = int(asked) if asked and asked.isdigit() else DEFAULT_PORT
-    listening = processes.listeners(pid)
+    listening = processes.listeners(pid, wanted)
     if isinstance(listening, list):
         on_port = [item for item in listening if item[1] == wanted] or listening[:1]
         if on_port:

@@ -225,5 +225,6 @@ def test_listening_port_of_a_process() -> None:
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())
-        assert until(lambda: processes.listeners(process.pid)) == [("127.0.0.1", port)]
+        assert until(lambda: processes.listeners(process.pid, port)) == [("127.0.0.1", port)]
+        assert processes.listeners(process.pid, port) == [("127.0.0.1", port)], "the remembered answer"
         process.kill()
