@@ -10,10 +10,10 @@ demo: $(READY)
 	@$(BIN)/gpudeck demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile $(ARGS)
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -m slow $(ARGS)
+	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
