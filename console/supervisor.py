@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
+CANCEL_AGAIN_S = 5.0
+
 Failed = Callable[[str, BaseException], None]
 
 
@@ -40,11 +42,13 @@ class Supervisor:
 
     async def stop(self, name: str | None = None) -> None:
         """Cancel one task, or all, and wait until their cleanup is done."""
-        tasks = [task for key, task in self._tasks.items() if name in (None, key)]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        pending = {task for key, task in self._tasks.items() if name in (None, key)}
+        while pending:
+            for task in pending:
+                task.cancel()
+            # Once more after a while: a cancellation can be swallowed (asyncio.wait_for of Python 3.11 does, when
+            # what it waits for ends at the same moment).
+            _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
 
     async def __aenter__(self) -> Self:
         return self

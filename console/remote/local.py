@@ -46,8 +46,9 @@ class ProcessPipe:
 
     async def close(self) -> None:
         self._stdin.close()
-        with contextlib.suppress(ConnectionError):
-            await self._stdin.wait_closed()
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(_CLOSE_LIMIT_S):
+                await self._stdin.wait_closed()
         try:
             await asyncio.wait_for(self._process.wait(), _CLOSE_LIMIT_S)
         except TimeoutError:
