@@ -67,10 +67,10 @@ def log_follow(call: Call, a: dict[str, Any]) -> dict[str, Any]:
 
 
 def log_read(call: Call, a: dict[str, Any]) -> dict[str, Any]:
-    """One part of whole, masked lines from `offset`: {data, next, size, inode}. `next` = `offset` at the end.
+    """One part of whole, masked lines from `offset`: {data, offset, next, size, inode}. `next` = `offset` at the end.
 
     With `align` the reading starts behind the first line break at or after `offset`; with `rest` the last line
-    needs no end (its writer is gone).
+    needs no end (its writer is gone); nothing is read at or behind `end`, the end of a line.
     """
     fd = _open_regular(absolute(a["path"]))
     try:
@@ -80,7 +80,9 @@ def log_read(call: Call, a: dict[str, Any]) -> dict[str, Any]:
             head = os.pread(fd, MAX_LINE, offset)
             offset += head.find(b"\n") + 1
         data = whole_lines(fd, offset) or (os.pread(fd, PART_BYTES, offset) if a.get("rest") else b"")
-        answer = {"data": encode(mask_log(data)), "next": offset + len(data)}
+        if a.get("end") is not None:
+            data = data[: max(0, int(a["end"]) - offset)]
+        answer = {"data": encode(mask_log(data)), "offset": offset, "next": offset + len(data)}
         return dict(answer, size=status.st_size, inode=status.st_ino)
     finally:
         os.close(fd)

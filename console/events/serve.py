@@ -75,12 +75,22 @@ class LogRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
 class ServerLogged(HostEvent, frozen=True, gc=False, kw_only=True):
     """Lines of a server's log, in order. `skipped_bytes`: what lies between these and the lines before.
 
-    A progress bar's frames are no lines: see ServerProgressed.
+    A progress bar's frames are no lines: see ServerProgressed. `offset`: where in the file the first row's part
+    begins, -1 when a row before it came from the same part.
     """
 
     server: CleanText
     rows: tuple[LogRow, ...]
     skipped_bytes: int = 0
+    offset: int = -1
+
+
+class ServerLogFetched(HostEvent, frozen=True, gc=False, kw_only=True):
+    """Older lines of a server's log, read back from the box's file: those that begin at `offset`."""
+
+    server: CleanText
+    rows: tuple[LogRow, ...]
+    offset: int
 
 
 class ServerPhaseReached(HostEvent, frozen=True, gc=False, kw_only=True):
@@ -235,6 +245,7 @@ class BenchmarkQuiet(HostEvent, frozen=True, gc=False, kw_only=True):
 EVENTS = (
     ServersSampled,
     ServerLogged,
+    ServerLogFetched,
     ServerPhaseReached,
     ServerProgressed,
     ServerMeasured,

@@ -7,9 +7,11 @@ from itertools import islice
 from typing import ClassVar, cast
 
 from textual.containers import Vertical
+from textual.screen import Screen
 from textual.widget import Widget
 
 from console.events.serve import LogRow
+from console.screens.deck import deck_of
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
 from console.screens.searching import SearchScreen
@@ -110,6 +112,8 @@ class LogPane(DeckPane):
         self.view = LogView(id="server-log")
         self.bar = FindBar(id="log-bar")
         self._shown: tuple[str, int] = ("", 0)
+        self._older: object = None
+        self._forgot = True
         self._frame = ""
         super().__init__("Log", self.view, self.bar, focusable=False, id="log")
 
@@ -128,6 +132,19 @@ class LogPane(DeckPane):
             lines.insert(0, LogLine(f"… {server.log_count - count - new} lines before are in the box's file", "debug"))
         self._shown = (server.id, server.log_count)
         self.view.extend([*lines, *self._bar_line(server)])
+        if server.older is not None and server.older is not self._older:
+            self._older, self._forgot = server.older, False
+            self.view.extend_back([_line(row) for row in server.older.rows])
+
+    def on_log_view_older_wanted(self) -> None:
+        """The user stands at the oldest line: read back from the box's file."""
+        deck = deck_of(cast("Screen[None]", self.screen))
+        if self._shown[0] and deck.session.controls:
+            deck.session.controls.read_older_log(deck.host_name, self._shown[0], fresh=self._forgot)
+
+    def on_log_view_follow_changed(self, event: LogView.FollowChanged) -> None:
+        """Following forgets what was read back."""
+        self._forgot = self._forgot or event.follow
 
     def _bar_line(self, server: ServerState) -> list[LogLine]:
         """The progress bar as one line that renews itself."""

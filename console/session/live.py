@@ -30,7 +30,7 @@ from console.workers import jobs
 from console.workers.bench_start import recipe_of, start_bench
 from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
-from console.workers.deploy import check_recipe, deploy, stop_server
+from console.workers.deploy import check_recipe, deploy, read_older, stop_server
 from console.workers.hub_watch import HubWatch
 from console.workers.hub_wishes import ask_again, put_token, verify_all
 from console.workers.link import LinkWorker
@@ -166,6 +166,12 @@ class LiveSession:
         """Verify every stored repository; what was started, in a sentence."""
         box = self.box(host)
         return await verify_all(box, self.state.hosts[host]) if box else f"The link to {host} is down."
+
+    def read_older_log(self, host: str, server: str, *, fresh: bool) -> None:
+        """Read back older lines of a server's log, one request at a time."""
+        box, name = self.box(host), f"older {server}"
+        if box is not None and name not in self.supervisor.running():
+            self.supervisor.start(name, read_older(box, self.state.hosts[host], server, fresh=fresh))
 
     def toggle_tunnel(self, host: str, box_port: int) -> None:
         """Open a tunnel to a port of the box, or close the one that is open."""

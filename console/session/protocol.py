@@ -62,6 +62,10 @@ class Controls(Protocol):
         """Bring a recipe up, with `fetch` downloading what is missing. Why it cannot begin, or nothing."""
         ...
 
+    def read_older_log(self, host: str, server: str, *, fresh: bool) -> None:
+        """Read back older lines of a server's log from the box's file; `fresh`: from the lines in memory on."""
+        ...
+
     def toggle_tunnel(self, host: str, box_port: int) -> None:
         """Open a tunnel to a port of the box, or close the one that is open."""
         ...

@@ -37,6 +37,8 @@ class ServerState:
     log: deque[facts.LogRow] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
     log_count: int = 0
     log_skipped_bytes: int = 0
+    log_marks: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
+    older: facts.ServerLogFetched | None = None
     measured: facts.ServerMeasured | None = None
     proved: facts.ServerProved | None = None
     unproved: CleanText = CleanText("")
@@ -104,9 +106,27 @@ def _forget(serve: Serve) -> None:
 
 def _logged(host: HostState, event: facts.ServerLogged, _t: float) -> None:
     server = _server(host, event.server)
+    if event.offset >= 0 and event.rows:
+        server.log_marks.append((server.log_count, event.offset))
     server.log.extend(event.rows)
     server.log_count += len(event.rows)
     server.log_skipped_bytes += event.skipped_bytes
+
+
+def _fetched(host: HostState, event: facts.ServerLogFetched, _t: float) -> None:
+    _server(host, event.server).older = event
+
+
+def older_end(server: ServerState, *, fresh: bool) -> tuple[int, int]:
+    """Where in the file the lines end that stand before those on screen, and how many of their last are there already.
+
+    `fresh`: what was read back before is not on screen any more.
+    """
+    if server.older is not None and not fresh:
+        return server.older.offset, 0
+    first = server.log_count - len(server.log)
+    number, offset = next((mark for mark in server.log_marks if mark[0] >= first), (first, 0))
+    return offset, number - first
 
 
 def _phase(host: HostState, event: facts.ServerPhaseReached, t: float) -> None:
@@ -198,6 +218,7 @@ def _quiet(host: HostState, event: facts.BenchmarkQuiet, _t: float) -> None:
 REDUCERS: HostReducers = {
     facts.ServersSampled: _sampled,
     facts.ServerLogged: _logged,
+    facts.ServerLogFetched: _fetched,
     facts.ServerPhaseReached: _phase,
     facts.ServerProgressed: _progressed,
     facts.ServerMeasured: _measured,

@@ -5,6 +5,7 @@ Called again it goes on: what is on the box and proved is not fetched again, a s
 
 from __future__ import annotations
 
+import contextlib
 from typing import Literal
 
 from console.config.records import Recipe
@@ -20,6 +21,7 @@ from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.serve import Secrets, job_spec, smoke, start
 from console.workers.serve_stop import StopRefusedError
 from console.workers.serve_swap import readiness, stopped, until
+from console.workers.server_log import fetch_older, log_path_of
 from console.workers.whole_plan import WholePlan, missing_looks, whole_plan
 
 READY_S = 1800.0
@@ -132,3 +134,12 @@ async def stop_server(box: Box, host: HostState, server_id: str) -> None:
     except (StopRefusedError, jobs.JobError, TimeoutError, RemoteError) as error:
         reason = clean(str(error))
         box.publish(ServerRequestFailed(host=box.name, server=server.id, action="stop", reason=reason))
+
+
+async def read_older(box: Box, host: HostState, server_id: str, *, fresh: bool) -> None:
+    """Older lines of a server's log for the screen; what cannot be read stays unread."""
+    server = host.serve.servers.get(server_id)
+    path = log_path_of(host, server) if server else None
+    if server is not None and path is not None:
+        with contextlib.suppress(RemoteError):
+            await fetch_older(box, server, path, fresh=fresh)

@@ -114,7 +114,7 @@ async def smoke(box: Box, server: ServerState, key: str | None = None) -> Server
     """One chat through the template, judged and told. A generated token is a proof of its own."""
     assert server.seen is not None
     seen, model = server.seen, served_model(server.seen)
-    url = base_url(seen)
+    url, where = base_url(seen), f"http://{seen.address}:{seen.port}"
     dummy = read_flags(seen.argv).get("load-format") == ("dummy",)
     answer = None
     if url is not None:
@@ -129,7 +129,7 @@ async def smoke(box: Box, server: ServerState, key: str | None = None) -> Server
         answer=judged.answer,
         finish_reason=judged.finish_reason,
         tokens=Unknown("the server counted none") if judged.tokens is None else judged.tokens,
-        curl=tuple(clean(word) for word in chat.curl(url or f"http://{seen.address}:{seen.port}", model, keyed=bool(key))),
+        curl=tuple(clean(word) for word in chat.curl(url or where, model, keyed=bool(key))),
     )
     box.publish(fact)
     if judged.tokens and server.proved is None:

@@ -22,7 +22,7 @@ from console.values import Unknown, clean, format_gib, known
 from console.workers.box import Box
 from console.workers.server_gauging import Gauging
 from console.workers.server_http import ServerHttp, base_url
-from console.workers.server_log import LogReading
+from console.workers.server_log import LogReading, log_path_of
 
 LOOK_S = 0.25
 STARTING_S = 0.5  # between two questions whether it is ready
@@ -99,14 +99,6 @@ class ServeWatch:
             self._readings[server.id] = LogReading(self._host.name, clean(server.id), numbers)
         return self._readings[server.id]
 
-    def _log_path(self, server: ServerState) -> str | None:
-        job = self._job(server.id)
-        if job is not None:
-            return f"{job.directory}/log"
-        if server.seen is not None and known(server.seen.log_path):
-            return server.seen.log_path
-        return None
-
     async def _server(self, box: Box, server: ServerState) -> None:
         """A running server, until it is gone."""
         caught_up = asyncio.Event()
@@ -132,7 +124,7 @@ class ServeWatch:
             await asyncio.gather(*parts, return_exceptions=True)
 
     async def _follow_log(self, box: Box, server: ServerState, caught_up: asyncio.Event) -> None:
-        path = self._log_path(server)
+        path = log_path_of(self._host, server)
         if path is None:
             caught_up.set()
             return
@@ -188,7 +180,7 @@ class ServeWatch:
 
     async def _end(self, box: Box, server: ServerState) -> None:
         """Explain an end, once: the rest of the log, the evidence of the job, the first cause."""
-        reading, path, job = self._reading(server), self._log_path(server), self._job(server.id)
+        reading, path, job = self._reading(server), log_path_of(self._host, server), self._job(server.id)
         if path is not None:
             with contextlib.suppress(AgentError):
                 async for fact in reading.catch_up(box.agent, path, rest=True):

@@ -8,17 +8,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console.events import Event
-from console.events.serve import LogRow, ServerLogged, ServerMeasured, ServerPhaseReached, ServerProgressed
+from console.events.serve import (
+    LogRow,
+    ServerLogFetched,
+    ServerLogged,
+    ServerMeasured,
+    ServerPhaseReached,
+    ServerProgressed,
+)
 from console.remote.agent import Agent
 from console.serve.eta import phase_seconds
 from console.serve.parse import LogParser
 from console.serve.record import Record, seconds_between
 from console.serve.remarks import actuals, remarks
 from console.serve.story import Story
-from console.values import CleanText, clean
+from console.state.model import HostState
+from console.state.serve import ServerState, older_end
+from console.values import CleanText, clean, known
+from console.workers.box import Box
 
 HEAD_BYTES = 2 << 20  # of a long log the start: phases, pools, limits …
 TAIL_BYTES = 512 << 10  # … and the end are read, the middle is left out
+OLDER_BYTES = 48 << 10  # read back at a time
 ROWS_A_FACT = 200
 ROW_CHARS = 2000
 FOLLOW_S = 0.25
@@ -69,16 +80,18 @@ class LogReading:
 
     def take(self, part: dict[str, Any]) -> list[Event]:
         """The facts of one part: {data, next, inode}."""
-        self.offset, self.inode = part["next"], part["inode"]
+        begins, self.offset, self.inode = self.offset, part["next"], part["inode"]
         records = self._parser.feed(base64.b64decode(part["data"]))
         for record in records:
             self.story.add(record)
-        return [*self._rows(records), *self._news()]
+        return [*self._rows(records, begins), *self._news()]
 
-    def _rows(self, records: list[Record]) -> list[Event]:
-        rows = tuple(_row(record) for record in records if not _uninteresting(record))
+    def _rows(self, records: list[Record], begins: int) -> list[Event]:
+        rows = shown_rows(records)
         return [
-            ServerLogged(host=self.host, server=self.server, rows=rows[at : at + ROWS_A_FACT])
+            ServerLogged(
+                host=self.host, server=self.server, rows=rows[at : at + ROWS_A_FACT], offset=-1 if at else begins
+            )
             for at in range(0, len(rows), ROWS_A_FACT)
         ]
 
@@ -117,6 +130,32 @@ class LogReading:
                 phases_s=phase_seconds(story),
             )
         ]
+
+
+def log_path_of(host: HostState, server: ServerState) -> str | None:
+    """The job's log, or the file that the process writes to; None when there is none to read."""
+    jobs = host.jobs.jobs
+    job = next((one for one in jobs if one.id == server.id), None) if known(jobs) else None
+    if job is not None:
+        return f"{job.directory}/log"
+    return server.seen.log_path if server.seen is not None and known(server.seen.log_path) else None
+
+
+async def fetch_older(box: Box, server: ServerState, path: str, *, fresh: bool) -> None:
+    """Read back what stands before the lines on screen; nothing when that is the beginning."""
+    end, shown = older_end(server, fresh=fresh)
+    if end <= 0:
+        return
+    start = max(0, end - OLDER_BYTES)
+    part = await box.agent.request("log_read", path=path, offset=start, align=start > 0, end=end)
+    rows = shown_rows(LogParser().feed(base64.b64decode(part["data"])))
+    told = rows[: len(rows) - shown] if shown else rows
+    box.publish(ServerLogFetched(host=box.name, server=server.id, rows=told, offset=part["offset"]))
+
+
+def shown_rows(records: list[Record]) -> tuple[LogRow, ...]:
+    """The records that are lines of the pane."""
+    return tuple(_row(record) for record in records if not _uninteresting(record))
 
 
 def _uninteresting(record: Record) -> bool:

@@ -1,4 +1,4 @@
-"""A recorded deploy of the real SGLang 0.5.23 on a CPU replays to the same end (edited: only its own server is left)."""
+"""A recorded deploy of the real SGLang 0.5.23 on a CPU (only its own server is left in it) replays to its end."""
 
 from __future__ import annotations
 
