@@ -32,11 +32,11 @@ async def logs(flags: Flags, session: LiveSession, host: str, server: ServerStat
     """Print the log, then with `follow` what is written, until ctrl+c."""
     box, path = box_of(session, host), _path(session, host, server)
     since = await _since(box, path, given.since) if given.since else ""
-    wanted = str(given.grep or "").casefold()
+    wanted = given.grep or ""
     last = ""
     async for record in _records(box, path, follow=given.follow):
         last = record.stamp or last
-        if record.kind != "progress" and last >= since and wanted in record.text.casefold():
+        if record.kind != "progress" and last >= since and wanted in record.text:
             _print(flags, record)
     return DONE
 
