@@ -35,7 +35,7 @@ HEALTH_COLUMNS = (
     Column("#", 2, align="right"),
     Column("bus", 12, priority=4),
     Column("ECC u/c", 8, align="right"),
-    Column("rows u/c", 9, align="right"),
+    Column("rows u/c", 11, align="right"),
     Column("PCIe", 11),
     Column("NVLink", 6, align="right", priority=1),
     Column("limited by", 12, flex=1),
@@ -105,11 +105,13 @@ class GpuHealthPane(DeckPane):
         if host is None:
             return
         self._table.set_rows([_health(row) for row in health_rows(host, frame.now)])
-        lines = list(_notes(host, frame.now))
-        self._notes.set_lines(lines or [Line((State("ok", "nothing stands out"),))])
+        self._notes.set_lines(list(_notes(host, frame.now)) or [Line((State("ok", "nothing stands out"),))])
 
 
 def _notes(host: HostState, now: float) -> Iterable[Line]:
+    gpus = host.hardware.gpus
+    if not known(gpus):
+        yield _said("unknown", f"unknown: {gpus.reason}")
     for note in gpu_notes(host, now):
         yield _said(note.finding.kind, f"{note.who}: {note.finding.sentence}")
     for kind, sentence in xid_lines(host, now):

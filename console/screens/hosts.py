@@ -22,7 +22,7 @@ from widgets.pane import Pane
 COLUMNS = (
     Column("host", 16, flex=1),
     Column("link", 12),
-    Column("from", 17, flex=1),
+    Column("from", 12),
     Column("way", 20, flex=4, priority=1),
 )
 _KINDS: dict[str, StateKind] = {"up": "ok", "connecting": "busy", "stale": "stale"}
@@ -33,8 +33,7 @@ class HostsScreen(SearchScreen):
 
     def body(self) -> Iterable[Widget]:
         table = LineTable(COLUMNS, cursor=True, empty="reading your SSH configuration", id="host-table")
-        yield Pane("Hosts", table, keys="enter opens  / finds", id="hosts")
-        yield FindBar()
+        yield Pane("Hosts", table, FindBar(), keys="enter opens  / finds", id="hosts")
 
     @property
     def searched(self) -> LineTable:

@@ -33,11 +33,11 @@ class Picker:
 
     def choices(self) -> list[Choice]:
         """Blocks for a few small files."""
-        sources = dict.fromkeys(self._config.hosts, "configuration")
+        sources = dict.fromkeys(self._config.hosts, "config.toml")
         for name in ssh_aliases(self._ssh_config):
-            sources.setdefault(name, "SSH configuration")
+            sources.setdefault(name, "SSH config")
         recent = [name for name in recent_hosts() if name not in (LOCAL, DEMO)]
-        rows = {name: self._choice(name, f"recent, {sources.get(name, 'typed')}") for name in recent}
+        rows = {name: self._choice(name, "recent") for name in recent}
         for name, source in sources.items():
             rows.setdefault(name, self._choice(name, source))
         rows[LOCAL] = Choice(LOCAL, "this machine", "no SSH")

@@ -13,7 +13,7 @@ SPIN_WARN_S, SPIN_FAIL_S = 20.0, 60.0
 BUSY_S = 10.0
 REPLAY_S = 60.0
 ORPHAN_BYTES = 500 * 1024 * 1024
-SLOWDOWN_C = 90  # where the driver tells no limit
+WARM_C, HOT_C = 83, 90  # where the driver tells no limit
 
 
 class Finding(NamedTuple):
@@ -63,13 +63,14 @@ def _slowed(gpu: Gpu) -> Iterator[Finding]:
 
 
 def _heat(gpu: Gpu) -> Iterator[Finding]:
+    """Against the GPU's own limit, else against what is hot for any."""
     if gpu.gauges is None or not known(gpu.gauges.temperature_c):
         return
-    limit = gpu.identity.temperature_slowdown_c
-    left = (limit if known(limit) else SLOWDOWN_C) - gpu.gauges.temperature_c
-    if left <= 10:
-        kind: Literal["warn", "fail"] = "fail" if left <= 3 else "warn"
-        yield Finding(kind, f"{gpu.gauges.temperature_c} °C, {max(left, 0)} °C below the slowdown", "HOT")
+    heat, limit = gpu.gauges.temperature_c, gpu.identity.temperature_slowdown_c
+    warn, fail = (limit - 10, limit - 3) if known(limit) else (WARM_C, HOT_C)
+    if heat >= warn:
+        below = f", {max(limit - heat, 0)} °C below the slowdown" if known(limit) else ""
+        yield Finding("fail" if heat >= fail else "warn", f"{heat} °C{below}", "HOT")
 
 
 def orphan_bytes(gpu: Gpu) -> int | Unknown:

@@ -8,6 +8,7 @@ import contextlib
 import time
 import zlib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Protocol
 
 from console.config import memory
@@ -158,6 +159,8 @@ class LinkWorker:
     def _greet(self, link: Link, agent: Agent) -> None:
         name = self.host.name
         self._changed("up", via=tuple(clean(hop) for hop in link.via))
+        with contextlib.suppress(OSError):
+            memory.remember(name, used=datetime.now(UTC).isoformat(timespec="seconds"))
         said = (*(clean(line) for line in (*link.banner, *link.notes)), *agent.noise)
         if said:
             self._publish(NoiseHeard(host=name, lines=said))

@@ -30,9 +30,9 @@ class Choice(NamedTuple):
 
 
 CHOICES = [
-    Choice("ct200", "SSH configuration"),
-    Choice("local", "this machine"),
-    Choice("demo", "no GPU, no SSH needed"),
+    Choice("ct200", "SSH config", "root@10.1.2.200"),
+    Choice("local", "this machine", "no SSH"),
+    Choice("demo", "loopback", "no GPU, no SSH needed"),
 ]
 
 
