@@ -203,8 +203,13 @@ def _deploy(host: HostState, event: facts.DeployStepped, _t: float) -> None:
     host.serve.deploy = event
 
 
-def _failed(host: HostState, event: facts.ServerRequestFailed, _t: float) -> None:
+def _failed(host: HostState, event: facts.ServerRequestFailed, t: float) -> None:
     host.serve.failed = event
+    server = _server(host, event.server)
+    if event.action == "stop" and server.phase == "stopping":  # it was refused: the server is what it was
+        server.stop = None
+        before = [phase for phase, _, _ in server.phases if phase != "stopping"]
+        _enter(server, before[-1] if before else "imports", t)
 
 
 def _tunnel(host: HostState, event: facts.TunnelChanged, _t: float) -> None:

@@ -7,7 +7,7 @@ import base64
 import time
 from typing import Literal, NamedTuple
 
-from console.events.serve import MemoryReturned, Server, ServerStopAsked
+from console.events.serve import MemoryReturned, Server, ServerRequestFailed, ServerStopAsked
 from console.remote.errors import AgentError
 from console.state.host import Gpu
 from console.state.model import HostState
@@ -40,7 +40,7 @@ def how_to_stop(host: HostState, server: ServerState) -> How:
     """By which way this server is stopped. Raises StopRefusedError for what is not ours to stop."""
     seen = server.seen
     if seen is None or not server.present:
-        if _job_runs(host, server):
+        if job_runs(host, server):
             return "job"
         raise StopRefusedError(f"{server.id} does not run")
     if seen.container:
@@ -53,7 +53,8 @@ def how_to_stop(host: HostState, server: ServerState) -> How:
     return "unit" if seen.unit else "process"
 
 
-def _job_runs(host: HostState, server: ServerState) -> bool:
+def job_runs(host: HostState, server: ServerState) -> bool:
+    """Whether anything of the server's job still lives."""
     found = host.jobs.jobs
     return known(found) and any(job.id == server.id and job.state in ("running", "draining") for job in found)
 
@@ -67,16 +68,26 @@ async def ask_stop(box: Box, host: HostState, server: ServerState, grace_s: floa
     stopping = _before(host, server, how)
     grace = 60.0 if grace_s is None else grace_s
     box.publish(ServerStopAsked(host=box.name, server=server.id, how=how, grace_s=grace))
+    try:
+        await _ask(box, server, how, grace_s)
+    except (AgentError, jobs.JobError) as error:
+        reason = clean(str(error))
+        box.publish(ServerRequestFailed(host=box.name, server=server.id, action="stop", reason=reason))
+        raise
+    await box.agent.request("probe", name="servers", now=True)
+    return stopping
+
+
+async def _ask(box: Box, server: ServerState, how: How, grace_s: float | None) -> None:
+    grace = 60.0 if grace_s is None else grace_s
     if how == "job":
         await jobs.stop(box, server.id, grace_s)
-        return stopping
+        return
     assert server.seen is not None
     if how == "unit":
         await systemctl(box, server.seen.unit_scope, "stop", server.seen.unit, timeout_s=grace + MARGIN_S)
     else:
         await _stop_process(box, server.seen, grace)
-    await box.agent.request("probe", name="servers", now=True)
-    return stopping
 
 
 def _before(host: HostState, server: ServerState, how: How) -> Stopping:

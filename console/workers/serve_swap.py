@@ -18,7 +18,7 @@ from console.values import known
 from console.workers import jobs
 from console.workers.box import Box
 from console.workers.serve import GRACE_S, Secrets, yaml
-from console.workers.serve_stop import MARGIN_S, Stopping, ask_stop, how_to_stop, prove_memory, systemctl
+from console.workers.serve_stop import MARGIN_S, Stopping, ask_stop, how_to_stop, job_runs, prove_memory, systemctl
 
 LOOK_S = 0.25
 Verdict = Literal["ready", "ended", "late"]
@@ -99,7 +99,7 @@ async def stopped(box: Box, host: HostState, server: ServerState, grace_s: float
     stopping = await ask_stop(box, host, server, grace_s)
     limit_s = (GRACE_S if grace_s is None else grace_s) + MARGIN_S
     now = host.serve.servers[server.id]
-    if not await until(lambda: now.phase in ENDED and not now.present, limit_s):
+    if not await until(lambda: now.phase in ENDED and not now.present and not job_runs(host, now), limit_s):
         raise TimeoutError(f"{server.id} still runs after {limit_s:g} s")
     await prove_memory(box, host, now, stopping)
     return stopping

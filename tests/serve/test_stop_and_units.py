@@ -123,6 +123,18 @@ def test_without_gpus_nobody_knows() -> None:
     assert not known(judged.returned)
 
 
+def test_a_refused_stop_leaves_the_server_as_it_was() -> None:
+    asked = facts.ServerStopAsked(host=HOST, server=ID, how="unit", grace_s=60.0)
+    refused = facts.ServerRequestFailed(host=HOST, server=ID, action="stop", reason=CleanText("Access denied"))
+    proved = facts.ServerProved(host=HOST, server=ID, by="/ready")
+    host = told(listed(), proved, asked)
+    assert host.serve.servers[ID].phase == "stopping"
+    host = told(listed(), proved, asked, refused)
+    server = host.serve.servers[ID]
+    assert (server.phase, server.stop) == ("ready", None)
+    assert host.serve.failed == refused
+
+
 # --- units
 
 
