@@ -203,6 +203,14 @@ INTENTS: tuple[Intent, ...] = (
         guard=_needs_link,
     ),
     Intent(
+        "export",
+        ("e",),
+        "Export",
+        "The measured points as CSV, their curve as SVG",
+        command="gpudeck runs export RUN --format csv --out DIR",
+        guard=_needs_host,
+    ),
+    Intent(
         "bench",
         ("B",),
         "Bench",

@@ -6,6 +6,7 @@ Flagged points stay in their curve and are marked (hollow). An unknown is a gap.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -132,6 +133,16 @@ def acceptance(runs: Sequence[Run]) -> Figure:
             length = f"length {point.accept_length:.2f}" if known(point.accept_length) else ""
             lines.append(Line(name, xs, point.accepted_per_position, value=length))
     return Figure("acceptance", "Acceptance per position", "draft position", "share accepted", tuple(lines))
+
+
+def accept_histogram(runs: Sequence[Run]) -> Figure:
+    """Share of verify steps that accepted exactly i drafts, from the same curve: P(≥ i) - P(≥ i + 1)."""
+    lines = []
+    for line in acceptance(runs).lines:
+        at_least = [1.0, *(y or 0.0 for y in line.ys), 0.0]
+        exact = tuple(a - b for a, b in pairwise(at_least))
+        lines.append(Line(line.name, tuple(float(i) for i in range(len(exact))), exact, value=line.value))
+    return Figure("accept_histogram", "Accepted drafts per step", "accepted drafts", "share of steps", tuple(lines))
 
 
 def _over_users(name: str, title: str, unit: str, lines: list[Line]) -> Figure:

@@ -174,8 +174,8 @@ def _acceptance(runs: Sequence[Run], names: list[str]) -> Section:
                     at = " ".join(filter(None, (str(users), variant)))
                     rows.append((name, at, category or "all", shown(seen.accept_length, 2), str(seen.requests)))
     table = Table("", ("configuration", "C", "category", "accept length", "requests"), tuple(rows))
-    figure = figures.acceptance(runs)
-    return Section("Acceptance", (), (table,) if rows else (), (figure,) if figure.lines else ())
+    drawn = (figures.acceptance(runs), figures.accept_histogram(runs))
+    return Section("Acceptance", (), (table,) if rows else (), tuple(figure for figure in drawn if figure.lines))
 
 
 def _speed_up(curves: list[tuple[str, SpeedUpCurve]]) -> Section:

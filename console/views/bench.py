@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -116,10 +117,26 @@ def progress_lines(row: Mapping[str, Any]) -> list[str]:
     return [f"{row['name']}: {row['error'] or 'measured'}"] if row.get("k") == "point" else []
 
 
+def recorded_points(points: Iterable[Any]) -> tuple[Point, ...]:
+    """Points of a recording; one that is none (a stranger's file) is left out."""
+    found = []
+    for point in points:
+        with contextlib.suppress(msgspec.ValidationError):
+            found.append(msgspec.convert(point, Point))
+    return tuple(found)
+
+
+def recorded_manifest(data: Any, run_id: str) -> Manifest:
+    """The manifest of a recording; one that cannot be read leaves the id alone."""
+    try:
+        return msgspec.convert(data, Manifest)
+    except msgspec.ValidationError:
+        return Manifest(id=run_id, created="")
+
+
 def recorded_run(seen: BenchRun) -> Run:
     """A run of the session as the store would give it."""
-    points = tuple(msgspec.convert(point, Point) for point in seen.points)
-    return Run(msgspec.convert(seen.began.manifest, Manifest), points)
+    return Run(recorded_manifest(seen.began.manifest, seen.began.run), recorded_points(seen.points))
 
 
 def run_objects(host: HostState) -> list[dict[str, Any]]:

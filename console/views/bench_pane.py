@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import msgspec
-
 from console.bench import figures
 from console.bench.figures import Figure, Line
-from console.bench.points import Point
-from console.bench.store import Manifest, Run
+from console.bench.store import Run
 from console.events.bench import BenchTicked
 from console.state import HostState
 from console.state.bench import BenchRun
 from console.values import Unknown, format_duration, format_ratio, known
-from console.views.bench import point_row, recorded_run
+from console.views.bench import point_row, recorded_manifest, recorded_points, recorded_run
 
 LIVE_S = 300.0
 STEP_WORDS = {
@@ -74,7 +71,7 @@ def _rate(value: float | Unknown) -> str:
 
 def point_rows(run: BenchRun) -> list[PointRow]:
     """Measured points in order, then those that failed."""
-    points = [msgspec.convert(point, Point) for point in run.points]
+    points = recorded_points(run.points)
     rows = [PointRow(p.name, "ok" if p.counts else "warn", point_row(p)) for p in points]
     blank = ("–",) * (len(rows[0].cells) - 2 if rows else 8)
     return rows + [PointRow(name, "fail", (str(name), *blank, str(sentence))) for name, sentence in run.failed]
@@ -82,7 +79,7 @@ def point_rows(run: BenchRun) -> list[PointRow]:
 
 def causes(run: BenchRun) -> list[str]:
     """Why points may not count, each sentence once."""
-    points = [msgspec.convert(point, Point) for point in run.points]
+    points = recorded_points(run.points)
     told = [f"{flag}: {cause}" for p in points for flag, cause in zip(p.flags, p.causes, strict=False)]
     return list(dict.fromkeys(told))
 
@@ -118,8 +115,7 @@ def curve_figure(run: BenchRun) -> Figure:
     ghost = run.earlier
     earlier = None
     if ghost is not None:
-        points = tuple(msgspec.convert(point, Point) for point in ghost.points)
-        earlier = Run(msgspec.convert(ghost.manifest, Manifest), points)
+        earlier = Run(recorded_manifest(ghost.manifest, ""), recorded_points(ghost.points))
     return figures.throughput([recorded_run(run)], earlier)
 
 

@@ -11,6 +11,7 @@ import base64
 import contextlib
 import gzip
 import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ CHUNK_BYTES = 128 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
 LIVE = ("running", "draining")
 KEPT = "progress.ndjson"
+# What a damaged line or file of the box raises while it is read.
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, IndexError, zlib.error)
 
 
 class BenchWatch:
@@ -57,7 +60,7 @@ class BenchWatch:
     def _next(self) -> Job | None:
         """A running measurement, else one of ours that ended and is not stored to its end."""
         found = self._host.jobs.jobs
-        ours = [job for job in found if job.kind == BENCH_JOB and "run" in job.meta] if known(found) else []
+        ours = [job for job in found if job.kind == BENCH_JOB and readable(job)] if known(found) else []
         seen = self._host.bench.runs
         open_jobs = [job for job in ours if job.id not in seen or seen[job.id].ended is None]
         running = [job for job in open_jobs if job.state in LIVE]
@@ -171,10 +174,12 @@ class Following:
     async def _line(self, text: str) -> bool:
         """One line of the worker; True for its last."""
         try:
-            row = json.loads(text)
-            kind = row["k"]
-        except (ValueError, KeyError, TypeError):
+            row = clean_tree(json.loads(text))
+            return await self._row(row["k"], row)
+        except MALFORMED:
             return False
+
+    async def _row(self, kind: str, row: dict[str, Any]) -> bool:
         if kind == "start":
             self._begun_m = row["m"]
         elif kind == "state":
@@ -219,10 +224,10 @@ class Following:
         folder = f"{self._job.directory}/points/{name}"
         try:
             result, packed = await fetch(self._box, f"{folder}.json"), await fetch(self._box, f"{folder}.ndjson.gz")
-        except AgentError as problem:
+            point = await asyncio.to_thread(self._measured, name, result, packed)
+        except (AgentError, OSError, EOFError, *MALFORMED) as problem:
             self._fail(name, f"its files cannot be read: {problem}")
             return
-        point = await asyncio.to_thread(self._measured, name, result, packed)
         self._stored.add(point.name)
         self._publish_point(point)
 
@@ -251,6 +256,16 @@ class Following:
         run = clean(self._manifest.id)
         builtins = msgspec.to_builtins(point)
         self._box.publish(facts.PointMeasured(host=self._box.name, job=self._job.id, run=run, point=builtins))
+
+
+def readable(job: Job) -> bool:
+    """The job's record holds what a run needs; a job of another version may not."""
+    try:
+        manifest = msgspec.convert(job.meta["manifest"], Manifest)
+        msgspec.convert(job.meta["context"], Context)
+        return manifest.id == job.meta["run"] and isinstance(job.meta["planned"], list)
+    except MALFORMED:
+        return False
 
 
 async def fetch(box: Box, path: str) -> bytes:

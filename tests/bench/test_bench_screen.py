@@ -114,14 +114,12 @@ def a_store(root: Path) -> RunStore:
 
 async def listed(root: Path) -> Event:
     """What the watch tells of a store."""
-    told: list[Event] = []
-    watch = RunsWatch(root, told.append)
-    task = asyncio.ensure_future(watch.run())
-    while not told:
-        await asyncio.sleep(0.01)
+    told: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+    task = asyncio.ensure_future(RunsWatch(root, told.set_result).run())
+    event = await told
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    return told[0]
+    return event
 
 
 async def test_the_watch_compares_with_the_marked_baseline(tmp_path: Path) -> None:
@@ -143,6 +141,23 @@ async def test_the_stored_runs(tmp_path: Path, size: tuple[int, int]) -> None:
     assert ("watch", "runs") in session.controls.asked
 
 
+async def test_a_strangers_recording_cannot_break_the_screen() -> None:
+    odd = facts.PointMeasured(host="ct200", job=JOB, run=RUN, point={"concurrency": "many", "x": [1]})
+    text = await shown(PlayedSession(*measuring(), odd, hosts=["ct200"]), (120, 40), "6")
+    assert "610.0" in text
+
+
 def test_unknown_rates_stay_unknown() -> None:
     none = a_manifest("x", "x")
     assert msgspec.convert(msgspec.to_builtins(none), Manifest).gpus == Unknown("the GPUs of the server are not known")
+
+
+async def test_a_key_exports_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    app = ConsoleApp(PlayedSession(*measuring(), hosts=["ct200"]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("6", "e")
+        await pilot.pause()
+    folder = tmp_path / "gpudeck" / "runs" / RUN / "exports"
+    assert (folder / "points.csv").read_text().count("\n") == 4
+    assert (folder / "throughput.svg").read_text().startswith("<svg")

@@ -157,6 +157,12 @@ def test_curves_keep_flagged_points_hollow_and_unknown_ones_as_gaps() -> None:
     assert figures.throughput([Run(run.manifest, (gap,))]).lines[0].ys == (None,)
 
 
+def test_the_histogram_of_accepted_drafts_sums_to_one() -> None:
+    (line,) = figures.accept_histogram([a_run("d", 1.0, drafter=True)]).lines
+    assert line.xs == (0.0, 1.0, 2.0, 3.0)
+    assert line.ys == pytest.approx((0.1, 0.3, 0.3, 0.3))
+
+
 def test_two_runs_of_one_recipe_keep_apart() -> None:
     assert figures.labels([a_run("x", 1.0), a_run("x", 2.0)]) == ["x run-x-1.0", "x run-x-2.0"]
 

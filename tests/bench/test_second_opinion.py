@@ -13,6 +13,7 @@ from console.workers.second_opinion import MODULES, as_run, job_spec
 
 CAPTURE = Path(__file__).parents[1] / "captures" / "bench-tools" / "sglang_0.5.23_python_native_spec.jsonl"
 NONE = CleanText("")
+PLACE = {"PYTHONPATH": "/srv/site"}  # where the recipe's SGLang lies
 
 
 def a_subject() -> Subject:
@@ -26,13 +27,14 @@ def a_subject() -> Subject:
 
 
 def test_the_same_question_is_asked() -> None:
-    spec = job_spec(a_subject(), PRESETS["sweep"], 64, MODULES[0], "/srv/venv/bin/python", "sk-mine")
+    spec = job_spec(a_subject(), PRESETS["sweep"], 64, MODULES[0], "/srv/venv/bin/python", "sk-mine", PLACE)
     words = dict(zip(spec.argv[3::2], spec.argv[4::2], strict=False))
     assert spec.argv[:3] == ("/srv/venv/bin/python", "-m", "sglang.benchmark.serving")
     assert words["--random-output-len"] == "256"
     assert words["--max-concurrency"] == "64"
     assert words["--tokenizer"] == "/srv/models/k26"
     assert "sk-mine" not in " ".join(spec.argv)
+    assert spec.env == {**PLACE, "HF_HUB_OFFLINE": "1"}
     assert spec.secret_env == {"OPENAI_API_KEY": "sk-mine"}
 
 
