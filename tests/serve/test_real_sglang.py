@@ -90,13 +90,13 @@ def test_life_of_the_real_server(real: Real) -> None:
         assert f": {phase}" in real.said
     replayed = json.loads(real.run("--replay", str(recording), "--headless", "--json"))
     assert replayed["hosts"][real.alias]["servers"][0]["phase"] == "ready"
-    live = real.server()
+    live = real.server(server["id"])
     assert (live["running"], live["queued"]) == (0, 0)
     assert live["differences"] == []
     job = next(real.state.glob("gpudeck/jobs/serve-*"))
     pids = [int(child) for child in _tree(live["pid"])]
     assert len(pids) >= 3
-    stopped = json.loads(real.run("serve", real.alias, "stop", "--json"))["server"]
+    stopped = json.loads(real.run("serve", real.alias, "stop", server["id"], "--json"))["server"]
     assert (stopped["phase"], stopped["exit_code"]) == ("stopped", 0)
     assert _alive(pids) == []
     assert "Finished server process" in (job / "log").read_text()
@@ -117,7 +117,8 @@ def test_killed_scheduler_and_ngram_and_taken_port(real: Real) -> None:
     began = time.monotonic()
     real.run("serve", real.alias, "start", "ngram", exit_code=1)
     assert time.monotonic() - began < START_S
-    crashed = real.server()
+    newest = max(job.name for job in real.state.glob("gpudeck/jobs/serve-*"))
+    crashed = real.server(newest)
     assert (crashed["phase"], crashed["cause_phase"], crashed["kind"]) == ("crashed", "kv", "unclassified")
     assert "copy_all_layer_kv_cache_cpu" in crashed["cause"]
 
