@@ -59,7 +59,8 @@ def one_lost() -> Event:
     nothing = Unknown("the GPU is lost")
     readings[5] = gauges(
         5, state="lost", state_reason=CleanText("the GPU has fallen off the bus"), util_pct=nothing, power_w=nothing,
-        memory_used_bytes=nothing, memory_free_bytes=nothing, temperature_c=nothing, sm_clock_mhz=nothing, throttle=nothing,
+        memory_used_bytes=nothing, memory_free_bytes=nothing, temperature_c=nothing, sm_clock_mhz=nothing,
+        throttle=nothing,
     )  # fmt: skip
     readings[4] = gauges(4, throttle=("thermal",), temperature_c=87)
     return GpusSampled(host="ct200", gpus=tuple(readings))
