@@ -11,7 +11,7 @@ from textual.widget import Widget
 from console.screens.base import DeckScreen
 from console.screens.charts import chart_of
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane
+from console.screens.pane import DeckPane, fill
 from console.values import Unknown
 from console.views.bench import POINT_HEAD
 from console.views.bench_pane import causes, curve_figure, headline, latest, live_figure, point_rows
@@ -60,7 +60,8 @@ class BenchPane(DeckPane):
         refused = frame.host.bench.refused if frame.host else ""
         head = [(f"not measured: {refused}", "warn")] if refused else []
         head += headline(run, frame.now) if run else []
-        self._head.set_lines([Line((Cell(text, ink),)) for text, ink in head])
+        fill(self._head, [Line((Cell(text, ink),)) for text, ink in head])
+        fill(self._causes, [Line((Cell(text, "dim"),)) for text in causes(run)] if run else [])
         if run is None:
             return
         self.set_title("Bench", run.began.run)
@@ -69,7 +70,6 @@ class BenchPane(DeckPane):
             for row in point_rows(run)
         ]
         self._table.set_rows(rows)
-        self._causes.set_lines([Line((Cell(text, "dim"),)) for text in causes(run)])
 
 
 class LivePane(DeckPane):

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from console.screens.frame import Frame, stale_text
 from console.values import Unknown
+from widgets.cells import Line
+from widgets.lines import Lines
 from widgets.pane import Pane
+
+
+def fill(widget: Lines, lines: Sequence[Line]) -> None:
+    """Show these lines; without any, the widget takes no room."""
+    widget.display = bool(lines)
+    widget.set_lines(lines)
 
 
 class DeckPane(Pane):

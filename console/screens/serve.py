@@ -13,7 +13,7 @@ from textual.widget import Widget
 from console.events.serve import LogRow
 from console.screens.deck import deck_of
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane
+from console.screens.pane import DeckPane, fill
 from console.screens.searching import SearchScreen
 from console.state.serve import ServerState
 from console.values import Unknown, format_duration, known
@@ -73,13 +73,17 @@ class ServerPane(DeckPane):
             listed = host.serve.listed
             text = "no server runs on this box" if known(listed) else f"unknown: {listed.reason}"
             self._head.set_lines([Line((Cell(text, "dim"),))])
-            self._phases.set_phases([])
-            self._said.set_lines([Line((Cell(text, ink),)) for text, ink in deploy_said(host)])
+            self._show_phases([])
+            fill(self._said, [Line((Cell(text, ink),)) for text, ink in deploy_said(host)])
             return
         word = State(cast(StateKind, server_kind(server)), headline(server))
         self._head.set_lines([Line((word, Cell(f"  {title_text(host, server)}", "label"))), *_load(gauges(server))])
-        self._phases.set_phases([_phase(step) for step in phase_steps(server, frame.now)])
-        self._said.set_lines([Line((Cell(text, ink),)) for text, ink in said(host, server, frame.now)])
+        self._show_phases([_phase(step) for step in phase_steps(server, frame.now)])
+        fill(self._said, [Line((Cell(text, ink),)) for text, ink in said(host, server, frame.now)])
+
+    def _show_phases(self, phases: list[Phase]) -> None:
+        self._phases.display = bool(phases)
+        self._phases.set_phases(phases)
 
 
 def _load(shown: list[Gauge]) -> list[Line]:
