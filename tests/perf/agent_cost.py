@@ -12,31 +12,23 @@ import asyncio
 import itertools
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from console.remote.bundle import STAGE0, bundle, frame
+from tests.perf.box import drift, holding
+from tests.perf.process import cpu_s as _cpu_s
+from tests.perf.table import Row
 from tests.support.agent import binding
 from tests.support.fakes import MIB, Fleet
 
 SETTLE_S = 10.0
-COMMAND = (
-    ["-m", "sglang.launch_server", "--model-path", "/root/models/Kimi-K2.6", "--tp", "8", "--ep", "4"]
-    + ["--served-model-name", "moonshotai/Kimi-K2.6", "--trust-remote-code", "--mem-fraction-static", "0.9"]
-    + ["--speculative-algorithm", "DFLASH", "--max-running-requests", "256"]
-)
 
 
 def _status(pid: int, key: str) -> int:
     text = Path(f"/proc/{pid}/status").read_text()
     return int(next(line for line in text.splitlines() if line.startswith(key)).split()[1]) * 1024
-
-
-def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def measure(seconds: float, python: str, holder: int) -> dict[str, float]:
@@ -83,21 +75,27 @@ class Counter:
 
 
 async def _drift(fleet: Fleet) -> None:
-    """Power and temperature change each second, as real ones do."""
     for second in itertools.count():
-        for index, gpu in enumerate(fleet.gpus):
-            gpu.update(power=600000 + 997 * (second * 7 + index) % 90000, temperature=60 + second % 9)
-        fleet.write()
+        drift(fleet, second)
         await asyncio.sleep(1)
+
+
+def rows(seconds: float = 30.0) -> list[Row]:
+    with holding() as holder:
+        cost = asyncio.run(measure(seconds, sys.executable, holder))
+    return [
+        Row(measure="agent, 8 fake GPUs, CPU", value=cost["cpu_pct"], unit="% of a core", budget=1),
+        Row(measure="agent, resident", value=cost["rss_bytes"] / 1e6, unit="MB", budget=24),
+        Row(measure="agent, peak", value=cost["peak_bytes"] / 1e6, unit="MB", budget=35),
+        Row(measure="agent, sent", value=cost["bytes_s"] / 1e3, unit="kB/s", budget=4, base="with real process lines"),
+    ]
 
 
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
     python = sys.argv[2] if len(sys.argv) > 2 else sys.executable
-    wait = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    with subprocess.Popen([*wait, *COMMAND], stdin=subprocess.PIPE) as holder:
-        cost = asyncio.run(measure(seconds, python, holder.pid))
-        holder.communicate()
+    with holding() as holder:
+        cost = asyncio.run(measure(seconds, python, holder))
     sys.stdout.write(
         f"| agent, 8 fake GPUs | {cost['cpu_pct']:.2f} % of a core (1) | {cost['rss_bytes'] / 1e6:.1f} MB (24) | "
         f"{cost['peak_bytes'] / 1e6:.1f} MB peak (35) | {cost['bytes_s'] / 1000:.2f} kB/s (4) |\n"

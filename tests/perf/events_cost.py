@@ -1,0 +1,88 @@
+"""What facts cost the console: one that gets 1,000 a second beside one that gets 50, on terminals, in one window.
+
+The facts are those of the mixed hour; bus, state, recorder and screen are the product's own.
+
+    python -m tests.perf.events_cost RATE RECORDING    is the console that is measured
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from console.app import ConsoleApp
+from console.bus import Bus
+from console.journal import Recorder
+from console.state import reduce
+from tests.perf.mixed_hour import HOST, before, second
+from tests.perf.process import ROOT, cpu_s
+from tests.perf.screen import screen
+from tests.perf.table import Row
+from tests.support.played import PlayedSession
+
+BEAT_S = 0.02
+RATES = (50, 1000)
+SETTLE_S, SECONDS = 5.0, 30.0
+
+
+class Streamed(PlayedSession):
+    """A session whose facts come over the bus, at the time of its clock."""
+
+    def __init__(self, recording: Path) -> None:
+        super().__init__(hosts=(HOST,))
+        self.bus = Bus()
+        self.bus.listen(lambda stamped: reduce(self.state, stamped))
+        self.bus.listen(Recorder(recording, self.header, sys.exit).record)
+
+    def now(self) -> float:
+        return self.bus.now()
+
+
+async def stream(session: Streamed, rate: int) -> None:
+    """Facts at this rate for ever; a late beat brings what is due."""
+    for event in before():
+        session.bus.publish(event)
+    facts = itertools.chain.from_iterable(map(second, itertools.count()))
+    started, told = time.monotonic(), 0
+    while True:
+        due = int((time.monotonic() - started) * rate)
+        for event in itertools.islice(facts, due - told):
+            session.bus.publish(event)
+        told = due
+        await asyncio.sleep(BEAT_S)
+
+
+async def show(rate: int, recording: Path) -> None:
+    """The console until it is killed."""
+    session = Streamed(recording)
+    streaming = asyncio.create_task(stream(session, rate))
+    await ConsoleApp(session).run_async()
+    streaming.cancel()
+
+
+def rows() -> list[Row]:
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+        pids = []
+        for rate in RATES:
+            argv = [sys.executable, "-m", "tests.perf.events_cost", str(rate), str(Path(place, f"{rate}.jsonl"))]
+            shown = stack.enter_context(screen(argv, dict(os.environ), ROOT))
+            shown.wait("READY")
+            pids.append(shown.pid)
+        time.sleep(SETTLE_S)
+        at = [cpu_s(pid) for pid in pids]
+        time.sleep(SECONDS)
+        few, many = (100 * (cpu_s(pid) - start) / SECONDS for pid, start in zip(pids, at, strict=True))
+    return [
+        Row(measure="console at 1,000 facts a second", value=many, unit="% of a core"),
+        Row(measure="the same", value=many / few, budget=1.5, base=f"at 50 facts a second, {few:.1f} % of a core"),
+    ]
+
+
+if __name__ == "__main__":
+    asyncio.run(show(int(sys.argv[1]), Path(sys.argv[2])))
