@@ -49,7 +49,7 @@ async def _download(flags: Flags, host: str, want: Want, given: dict[str, Any], 
         if not given["dry_run"]:
             changing(session, host, "nothing is downloaded")
         box = box_of(session, host)
-        place = hub.place_of(box, given["python"])
+        place, want = hub.place_of(box, given["python"]), hub.placed(box, want)
         await settled(session, host)
         with hub_answers():
             (looked,) = await hub.look(box, place, [want])

@@ -52,7 +52,7 @@ def want_of(host: HostConfig, repo: str, given: dict[str, Any], revision: str) -
     if not given["path"] and not parent:
         raise StopError(USAGE, f"Where on {host.name}? Say --dir or --path, or set hosts.{host.name}.dir.")
     path: str = given["path"] or f"{parent.rstrip('/')}/{last_name(repo)}"
-    if not path.startswith(("/", "~")):
+    if not path.startswith(("/", "~/")) or "\0" in path:
         raise StopError(USAGE, f"{path!r} must be an absolute path of the box.")
     return Want(
         repo=repo, revision=revision, path=path, include=tuple(given["include"]), exclude=tuple(given["exclude"])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import msgspec
 
 from console.cli.boxes import connected, run
 from console.cli.flags import Flags
@@ -15,6 +16,7 @@ from console.cli.output import emit, say
 from console.cli.status import settled
 from console.cli.stop import CONNECTION, USAGE, StopError
 from console.config import ConfigError
+from console.config.checks import recipe_problems
 from console.config.recipes import RecipeBook, for_host, load_recipes
 from console.config.records import FlagValue, Recipe
 from console.models.launch import shown
@@ -41,8 +43,8 @@ class Wish(NamedTuple):
 @click.argument("host")
 @click.argument("words", nargs=-1, metavar="RECIPE", type=click.UNPROCESSED)
 @click.option("--model", metavar="ID", help="A repository id or a directory of the box, instead of a recipe.")
-@click.option("--draft", metavar="ID", help="The drafter of --model.")
-@click.option("--dir", "directory", metavar="D", help="Where the repositories of --model lie on the box.")
+@click.option("--draft", metavar="ID", help="The drafter.")
+@click.option("--dir", "directory", metavar="D", help="Where the repositories lie on the box: D/<name>.")
 @click.option("--python", metavar="P", help="The interpreter with SGLang.")
 @click.option("--port", type=click.IntRange(1, 65535), help="The port of the server.")
 @click.option("--concurrency", type=click.IntRange(min=1), metavar="N", help="Requests at once that will be asked.")
@@ -51,11 +53,15 @@ class Wish(NamedTuple):
 @click.option("--dry-run", is_flag=True, help="Show the command line and the environment of the start, too.")
 @click.pass_obj
 def command(flags: Flags, /, host: str, words: tuple[str, ...], **given: Any) -> int:
-    """All gates of a recipe. With --model, every further --flag VALUE is one of SGLang's (--tp 8)."""
+    """All gates of a recipe; --dir, --draft, --python and --port stand above its own values.
+
+    With --model, every further --flag VALUE is one of SGLang's (--tp 8).
+    """
     accept = tuple(name for name in given["accept"].split(",") if name)
     if unfit := [name for name in accept if name not in ACCEPTABLE]:
         raise StopError(USAGE, f"{unfit[0]} is no gate that can be accepted; there are {', '.join(ACCEPTABLE)}.")
-    chosen = _adhoc(given, words) if given["model"] else named(flags, _recipe_name(words))
+    chosen = _adhoc(given["model"], words) if given["model"] else named(flags, _recipe_name(words))
+    chosen = _above(chosen, given)
     wish = Wish(accept=accept, concurrency=given["concurrency"], smoke=given["smoke"], dry_run=given["dry_run"])
     return run(_preflight(flags, host, chosen, wish))
 
@@ -85,17 +91,20 @@ def named(flags: Flags, name: str) -> Recipe:
         raise StopError(USAGE, f"{error}.") from error
 
 
-def _adhoc(given: dict[str, Any], words: Sequence[str]) -> Recipe:
+def _adhoc(model: str, words: Sequence[str]) -> Recipe:
     """A recipe from the command line alone."""
-    return Recipe(
-        name="(command line)",
-        model=given["model"],
-        draft=given["draft"],
-        dir=given["directory"],
-        python=given["python"],
-        port=given["port"] or 30000,
-        args=flag_words(words),
-    )
+    return Recipe(name="(command line)", model=model, args=flag_words(words))
+
+
+def _above(recipe: Recipe, given: dict[str, Any]) -> Recipe:
+    """The recipe with the options of the command line; a directory that is given is where both repositories lie."""
+    values = {key: given[key] for key in ("draft", "port") if given[key] is not None}
+    if given["directory"] is not None:
+        values |= {"dir": given["directory"], "path": None, "draft_dir": None, "draft_path": None}
+    checked = {**values, "model": recipe.model, "args": recipe.args}
+    if problem := next((sentence for _, sentence in recipe_problems(checked)), None):
+        raise StopError(USAGE, f"{problem}.")
+    return msgspec.structs.replace(recipe, **values, python=given["python"] or recipe.python)
 
 
 def flag_words(words: Sequence[str]) -> dict[str, FlagValue]:

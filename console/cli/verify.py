@@ -41,7 +41,8 @@ def command(flags: Flags, /, host: str, repo: str, **given: Any) -> int:
 
 async def _verify(flags: Flags, host: str, want: Want, given: dict[str, Any]) -> int:
     async with connected(flags, host) as session:
-        place = hub.place_of(box_of(session, host), given["python"])
+        box = box_of(session, host)
+        place, want = hub.place_of(box, given["python"]), hub.placed(box, want)
         changing(session, host, "a verification writes its proof there")
         transfer = Transfer(want=want, again=given["again"])
         return await transferred(flags, session, host, "verify", place, transfer, given["detach"])

@@ -25,6 +25,7 @@ _OWN_KEYS = {
     "speculative-draft-model-revision": "draft_revision", "config": "secrets",
 }  # fmt: skip
 _PATHS = ("dir", "path", "draft_dir", "draft_path", "python")
+_PROGRAMS = ("python",)  # reaches a login shell as it is
 
 
 def name_problem(name: str) -> str | None:
@@ -101,8 +102,8 @@ def _secret_problems(key: str, source: str) -> Iterator[str]:
 
 def _path_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
     for key in _PATHS:
-        value = values.get(key)
-        if value is not None and (not value.startswith("/") or "\0" in value):
+        value, starts = values.get(key), "/" if key in _PROGRAMS else ("/", "~/")
+        if value is not None and (not value.startswith(starts) or "\0" in value):
             yield (key,), f"{key} must be an absolute path on the box"
 
 

@@ -15,6 +15,7 @@ from console.config.records import DEFAULT, File, HostConfig, HostTable, Layer, 
 
 PROJECT_FILE = "gpudeck.toml"
 ENV_PREFIX = "GPUDECK_"
+DEMO_DIR = "~/models"  # the demo box needs no configuration
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +27,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     def host(self, name: str) -> HostConfig:
         """The box called `name`; one that no file mentions is reached by its name."""
-        return self.hosts.get(name) or HostConfig(name=name, ssh=name)
+        host = self.hosts.get(name) or HostConfig(name=name, ssh=name)
+        return msgspec.structs.replace(host, dir=DEMO_DIR) if name == "demo" and host.dir is None else host
 
 
 def load_config(

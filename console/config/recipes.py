@@ -15,6 +15,7 @@ from console.config.errors import ConfigError, nearest
 from console.config.load import config_documents
 from console.config.records import DEFAULT, HostConfig, Layer, Origin, Recipe, RecipeTable
 
+PLACES = ("dir", "path", "draft_dir", "draft_path")
 MERGED = ("args", "env", "secrets")  # a recipe adds to these of its parent; every other key it replaces
 
 RECIPE_FILE = ("recipes", "sweep")  # the tables of a recipe or sweep file
@@ -58,9 +59,13 @@ def load_recipes(
 
 
 def for_host(recipe: Recipe, host: HostConfig) -> Recipe:
-    """The recipe as it runs on `host`: its python, dir and env where the recipe names none."""
+    """The recipe as it runs on `host`: its python, dir and env where the recipe names none, `~` the box's home."""
+    placed = {key: host.at_home(place) for key in PLACES if (place := getattr(recipe, key))}
     return msgspec.structs.replace(
-        recipe, python=recipe.python or host.python, dir=recipe.dir or host.dir, env={**host.env, **recipe.env}
+        recipe,
+        **{"dir": host.dir, **placed},
+        python=recipe.python or host.python,
+        env={**host.env, **recipe.env},
     )
 
 

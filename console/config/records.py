@@ -58,10 +58,23 @@ class HostTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostConfig(HostTable, frozen=True, kw_only=True):
-    """A box as the user named it; `ssh` is the alias or `user@host[:port]` to connect to."""
+    """A box as the user named it; `ssh` is the alias or `user@host[:port]` to connect to.
+
+    `home`: its user's home directory, known while the box is open.
+    """
 
     name: str
     ssh: str
+    home: str = ""
+
+    def at_home(self, path: str) -> str:
+        """The path with `~` as the box's home directory; as it is while that is not known."""
+        return self.home + path[1:] if self.home and (path == "~" or path.startswith("~/")) else path
+
+    def opened(self, home: str) -> HostConfig:
+        """The same box once its home directory is known."""
+        known = msgspec.structs.replace(self, home=home.rstrip("/"))
+        return msgspec.structs.replace(known, dir=known.at_home(self.dir)) if self.dir else known
 
 
 class RecipeTable(msgspec.Struct, frozen=True, kw_only=True):

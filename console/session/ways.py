@@ -9,8 +9,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from console.config import Config, HostConfig
 from console.remote.agent import Agent
 from console.remote.asker import Asker
@@ -90,12 +88,6 @@ class Ways:
         box: DemoBox = await self._resources.enter_async_context(room.demo_box())
         self._demo = box
         return box
-
-    def opened(self, host: HostConfig) -> HostConfig:
-        """The configuration of a box that is open: the demo box tells where its models lie."""
-        if host.name != DEMO or self._demo is None or host.dir is not None:
-            return host
-        return msgspec.structs.replace(host, dir=str(self._demo.home / "models"))
 
     def nvml(self, host: HostConfig) -> bytes:
         """nvidia-ml-py's single file as it is installed here; the demo box plays its own."""

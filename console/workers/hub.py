@@ -135,6 +135,11 @@ async def clear_token(box: Box, place: Place) -> tuple[bool, facts.TokenChecked]
     return told["removed"], used
 
 
+def placed(box: Box, want: Want) -> Want:
+    """The same repository at a path without `~`."""
+    return msgspec.structs.replace(want, path=box.config.at_home(want.path)) if want.path else want
+
+
 async def look(box: Box, place: Place, wants: Sequence[Want]) -> list[Looked]:
     """Token, access, manifest, target and disk of every repository, in one process on the box."""
     paths = [want.path or want.repo for want in wants if want.path or want.is_local]

@@ -77,10 +77,6 @@ class Ways(Protocol):
 
     async def open(self, host: HostConfig) -> Link: ...
 
-    def opened(self, host: HostConfig) -> HostConfig:
-        """The configuration of a box that is open."""
-        ...
-
     def nvml(self, host: HostConfig) -> bytes:
         """The source of the module that the agent on this box asks for GPUs."""
         ...
@@ -144,7 +140,7 @@ class LinkWorker:
 
     async def _work(self, link: Link, agent: Agent, backoff: Backoff) -> None:
         self._greet(link, agent)
-        self.box = Box(self.host.name, agent, self._publish, self._ways.opened(self.host))
+        self.box = Box(self.host.name, agent, self._publish, self.host.opened(str(agent.hello.get("home", ""))))
         backoff.reset()
         watching = asyncio.create_task(self._watch(agent))
         shipping = asyncio.create_task(_ship_nvml(agent, self._ways.nvml(self.host)))

@@ -72,6 +72,18 @@ def test_the_hosts_values_stand_in(place: Place) -> None:
     assert (own.python, own.dir) == ("/r/python", "/r")
 
 
+def test_a_home_directory_of_the_box(place: Place) -> None:
+    place.user('[hosts.h]\ndir = "~/models"\n[recipes.r]\nmodel = "a/b"\ndraft_path = "~/d"')
+    host = place.config().host("h").opened("/home/someone/")
+    bound = for_host(place.recipes().get("r"), host)
+    assert (host.dir, bound.dir, bound.draft_path) == (
+        "/home/someone/models",
+        "/home/someone/models",
+        "/home/someone/d",
+    )
+    assert [host.at_home(path) for path in ("~", "~other/x", "/a~/b")] == ["/home/someone", "~other/x", "/a~/b"]
+
+
 def test_secrets_come_from_where_the_recipe_says(place: Place, tmp_path: Path) -> None:
     keyfile = tmp_path / "key"
     keyfile.write_text("of-the-file\n")

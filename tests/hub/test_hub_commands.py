@@ -33,7 +33,7 @@ class Night:
         self.env = {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(root / "hf"), "HOME": str(root), "PATH": path}
 
     def run(self, *words: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
-        done = self.gpudeck.run(*words, stdin=stdin, **{**self.env, **env})
+        done = self.gpudeck.run(*words, stdin=stdin, **{**self.env, **env})  # type: ignore[arg-type]
         assert not any(canary in done.stdout + done.stderr for canary in CANARIES)
         return done
 
@@ -112,6 +112,29 @@ def test_gates_end_a_download_before_it_begins(night: Night, tmp_path: Path) -> 
     blocked = night.fetch(TARGET)
     assert (blocked.returncode, "is a file" in blocked.stderr) == (4, True)
     assert night.models.read_text() == "a file"
+
+
+def test_a_home_directory_is_the_boxs(night: Night, tmp_path: Path) -> None:
+    done = night.run("download", "local", TARGET, "--dir", "~/m $(id)'\n", "--accept", "tight", "--json")
+    assert (done.returncode, json.loads(done.stdout)["path"]) == (0, f"{tmp_path}/m $(id)'␊/Kimi-K2.6"), done.stderr
+    assert night.run("verify", "local", TARGET, "--dir", "~/m $(id)'\n").returncode == 0
+    assert not list(tmp_path.rglob("~*"))
+
+
+def test_the_command_line_stands_above_the_recipe(night: Night) -> None:
+    (night.gpudeck.laptop.directory / "gpudeck.toml").write_text(f'[recipes.r]\nmodel = "{TARGET}"\npath = "/x/y"')
+    mounts = []
+    for words in ((), ("--dir", "/dev/shm/models")):
+        gates = json.loads(night.run("preflight", "local", "r", *words, "--json").stdout)["gates"]
+        mounts += [gate["subject"] for gate in gates if gate["name"] == "disk"]
+    assert (len(mounts), mounts[0] != mounts[1], mounts[1]) == (2, True, "/dev/shm")
+    for words, said in (
+        (("--dir", "models"), "absolute"),
+        (("--draft", "a b"), "repository id"),
+        (("--tp", "2"), "--tp"),
+    ):
+        done = night.run("preflight", "local", "r", *words)
+        assert (done.returncode, said in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
 
 
 @pytest.mark.slow
