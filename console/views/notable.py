@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from console.events import Stamped
-from console.events.host import DisksSampled, GpusIdentified, GpusSampled, ProbeFailed, ProbeStuck
+from console.events.host import DisksSampled, GpusIdentified, GpusSampled, ProbeFailed, ProbeStuck, XidReported
 from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteWritten, RecorderFailed
 from console.state import HostState, State
 from console.values import known
 
-_ALWAYS = (HostKeyAsked, HostKeyChanged, NoteWritten, RecorderFailed, ProbeFailed)
+_ALWAYS = (HostKeyAsked, HostKeyChanged, NoteWritten, RecorderFailed, ProbeFailed, XidReported)
 
 
 def notable(state: State, stamped: Stamped) -> bool:
