@@ -61,7 +61,14 @@ INTENTS: tuple[Intent, ...] = (
     Intent("back", ("escape",), "Back", "One step back; never quits"),
     Intent("quit", ("q",), "Quit", "Close the console; work on the box goes on", footer=True),
     Intent("screen_hosts", ("0",), "Hosts", "Choose a box", command="gpudeck"),
-    Intent("screen_overview", ("1",), "Overview", "Everything at a glance", command="gpudeck {host}", guard=_needs_host),
+    Intent(
+        "screen_overview",
+        ("1",),
+        "Overview",
+        "Everything at a glance",
+        command="gpudeck {host}",
+        guard=_needs_host,
+    ),
     Intent(
         "screen_host",
         ("2",),

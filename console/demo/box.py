@@ -1,4 +1,4 @@
-"""The demo box: a home of its own behind a real SSH server on loopback, a Hub, and an interpreter with SGLang's stand-in."""
+"""The demo box: a home behind a real SSH server on loopback, a Hub, an interpreter with SGLang's stand-in."""
 
 from __future__ import annotations
 
