@@ -91,15 +91,20 @@ FAULTS: dict[str, tuple[Behaviour, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("flag", FAULTS)
-async def test_a_fault_of_the_server_raises_its_flag(tmp_path: Path, flag: str) -> None:
-    behaviour, changes = FAULTS[flag]
-    point, server = await run_point(tmp_path, behaviour, **changes)
-    timing = {"few_samples", "not_stationary", "client_bound"}
-    assert set(point.flags) - timing == {flag}
-    assert not point.counts
-    if flag == "server_cap":
-        assert server.peak == 2
+async def test_each_fault_of_the_server_raises_its_flag_alone(tmp_path: Path) -> None:
+    """All at once, each with a worker and a server of its own."""
+
+    async def raised(flag: str) -> tuple[set[str], bool, int]:
+        (tmp_path / flag).mkdir()
+        behaviour, changes = FAULTS[flag]
+        point, server = await run_point(tmp_path / flag, behaviour, **changes)
+        timing = {"few_samples", "not_stationary", "client_bound"}
+        return set(point.flags) - timing, point.counts, server.peak
+
+    found = dict(zip(FAULTS, await asyncio.gather(*map(raised, FAULTS)), strict=True))
+    assert {flag: names for flag, (names, _, _) in found.items()} == {flag: {flag} for flag in FAULTS}
+    assert not any(counts for _, counts, _ in found.values())
+    assert found["server_cap"][2] == 2
 
 
 async def test_frozen_gauges_of_an_idle_server_do_not_matter(tmp_path: Path) -> None:
