@@ -74,14 +74,16 @@ def _link(host: HostState, now: float) -> Next | None:
 def _gpus(host: HostState) -> Next | None:
     gpus = host.hardware.gpus
     if not known(gpus):
-        return Next("warn", f"GPUs unknown: {gpus.reason}") if known(host.hardware.gpus_t) else None
+        return Next("warn", f"GPUs unknown: {gpus.reason}", "2") if known(host.hardware.gpus_t) else None
     for gpu in gpus.values():
         state, reason = gpu_state(gpu)
         if state != "ok":
-            return Next("fail", f"GPU {gpu.identity.index} {state}: {reason}")
+            return Next("fail", f"GPU {gpu.identity.index} {state}: {reason}", "2")
     expected = host.hardware.gpus_expected
     if known(expected) and len(gpus) < expected:
-        return Next("fail", f"{len(gpus)} of {expected} GPUs: {expected - len(gpus)} missing since an earlier visit")
+        return Next(
+            "fail", f"{len(gpus)} of {expected} GPUs: {expected - len(gpus)} missing since an earlier visit", "2"
+        )
     return None
 
 
