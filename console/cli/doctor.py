@@ -49,7 +49,6 @@ class Found(NamedTuple):
 @click.pass_obj
 def command(flags: Flags, host: str | None, bundle: Path | None) -> None:
     """Check a box, or without HOST this laptop. Exit 0 also when something is wrong: that is an answer."""
-    host = host or next(iter(flags.hosts), None)
     if bundle is not None:
         check_new(bundle)
     scrubber = Scrubber()
@@ -117,7 +116,8 @@ def _sampled(state: State, name: str) -> bool:
         return False
     if not known(hardware.gpus) or not hardware.gpus:
         return True
-    return hardware.topology is not None and all(gpu.health for gpu in hardware.gpus.values())
+    well = [gpu for gpu in hardware.gpus.values() if gpu.gauges and gpu.gauges.state == "ok"]
+    return hardware.topology is not None and all(gpu.health for gpu in well)
 
 
 async def _examine(session: LiveSession, name: str) -> None:

@@ -15,6 +15,7 @@ from console.cli.stop import CONNECTION, StopError
 from console.remote.errors import RemoteError
 from console.session.live import LiveSession
 from console.state import State
+from console.state.host import Gpu
 from console.values import known
 from console.views.serve import looked_at
 from console.views.status import SCHEMA, status
@@ -60,14 +61,20 @@ async def settled(session: LiveSession, host: str) -> bool:
 
 
 def _complete(state: State, host: str) -> bool:
-    """GPUs, disks, the machine, the servers and a ping have answered once."""
+    """GPUs and how they are joined, disks, the machine, the servers and a ping have answered once."""
     hardware, link = state.hosts[host].hardware, state.hosts[host].link
     gpus = hardware.gpus
     listed = known(hardware.gpus_t) and (not known(gpus) or all(gpu.gauges for gpu in gpus.values()))
-    owners = not known(gpus) or all(known(gpu.processes) for gpu in gpus.values())
+    owners = not known(gpus) or all(known(gpu.processes) or _silent(gpu) for gpu in gpus.values())
+    joined = not known(gpus) or not gpus or hardware.topology is not None
     if not (looked_at(state.hosts[host]) and known(state.hosts[host].jobs.seen_t)):
         return False
-    return bool(listed and owners and known(hardware.disks_t) and hardware.machine and known(link.rtt_s))
+    return bool(listed and owners and joined and known(hardware.disks_t) and hardware.machine and known(link.rtt_s))
+
+
+def _silent(gpu: Gpu) -> bool:
+    """A GPU that is lost or hangs tells no processes."""
+    return gpu.gauges is not None and gpu.gauges.state != "ok"
 
 
 def _print(session: LiveSession, name: str, flags: Flags, *, stream: bool) -> None:
