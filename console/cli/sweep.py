@@ -31,11 +31,13 @@ from console.config.records import Recipe, Sweep
 from console.config.sweeps import derive, load_sweep
 from console.gates.plan import blockers
 from console.session.live import LiveSession
+from console.state import HostState
+from console.state.serve import ServerState
 from console.values import format_duration as duration
 from console.values import known
 from console.views.bench import list_lines
 from console.views.jobs import find_job
-from console.views.serve import main_server
+from console.views.serve import owner, servers
 from console.workers import serve_swap
 from console.workers.bench import BENCH_JOB
 from console.workers.jobs import Started, user_at_laptop
@@ -138,8 +140,9 @@ class _Sweeping:
 
     async def _gates(self, session: LiveSession) -> tuple[dict[str, WholePlan], list[Skipped], list[str]]:
         """All gates of all recipes: plans that may run, combinations with a broken rule, every blocker once."""
-        running = main_server(session.state.hosts[self.host])
-        own = frozenset(running.seen.processes) if running and running.present and running.seen else frozenset()
+        ports = [recipe.port for recipe in self.recipes.values()]
+        running = [_in_the_way(session.state.hosts[self.host], port) for port in dict.fromkeys(ports)]
+        own = frozenset(pid for one in running if one and one.seen for pid in one.seen.processes)
         wholes: dict[str, WholePlan] = {}
         rules: dict[str, str] = {}
         blocked: list[str] = []
@@ -187,8 +190,8 @@ class _Sweeping:
     async def _serve(self, session: LiveSession, recipe: Recipe, whole: WholePlan) -> str:
         """The id of the recipe's ready server; another one is stopped first."""
         state = session.state.hosts[self.host]
-        running = main_server(state)
-        if running is not None and running.present:
+        running = _in_the_way(state, recipe.port)
+        if running is not None:
             job = find_job(state, running.id)
             if job is not None and job.meta.get("recipe") == recipe.name:
                 return str((await serving.followed(self.flags, session, self.host, running.id)).id)
@@ -234,6 +237,14 @@ class _Sweeping:
                 "longest_s": cost.longest_s,
             }
         )
+
+
+def _in_the_way(state: HostState, port: int) -> ServerState | None:
+    """The server to replace: the one on the recipe's port, else ours. A stranger's elsewhere is left alone."""
+    found = servers(state)
+    present = [one for one in found if one.present and one.seen is not None] if known(found) else []
+    mine = [one for one in present if owner(one) != "foreign"]
+    return next((one for one in present if one.seen and one.seen.port == port), next(iter(mine), None))
 
 
 def sweep_hash(sweep: Sweep, recipes: list[Recipe], preset: Preset) -> str:
