@@ -93,7 +93,7 @@ class Calls:
             self._refuse(call.number, error.code, str(error))
         except OSError as error:
             code = "timeout" if isinstance(error, TimeoutError) else CODES.get(error.errno or 0, "io")
-            self._refuse(call.number, code, str(error) or type(error).__name__)
+            self._refuse(call.number, code, _words(error))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             self._refuse(call.number, "bad_request", f"{type(error).__name__}: {error}")
         except Exception as error:
@@ -134,3 +134,9 @@ def decode(text: str | None) -> bytes:
 
 def encode(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
+
+
+def _words(error: OSError) -> str:
+    if not error.strerror:
+        return str(error) or type(error).__name__
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -62,7 +62,8 @@ async def _exec(flags: Flags, host: str, python: str, source: bytes, argv: list[
         try:
             end = await run_source(box.agent, source, argv, show, python=python, timeout_s=flags.timeout)
         except AgentError as error:
-            raise StopError(FAILED, f"{python} on {host} cannot be run: {error}.") from error
+            reason = error.message.removeprefix(f"{python}: ")
+            raise StopError(FAILED, f"{python} on {host} cannot be run: {reason}.") from error
         except RemoteError as error:
             raise StopError(error.exit_code, f"{error} Whether the program ran to its end is not known.") from error
     if flags.json_output:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,21 @@ import click
 
 _PATH = click.Path(dir_okay=False, path_type=Path)
 
+
+def _finite(value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"{value} is no number of seconds.")
+    return value
+
+
 OPTIONS: tuple[click.Option, ...] = (
     click.Option(["--json", "json_output"], is_flag=True, help="Print JSON."),
     click.Option(
-        ["--timeout"], type=click.FloatRange(min=0, min_open=True), metavar="S", help="Give up after S seconds."
+        ["--timeout"],
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="S",
+        help="Give up after S seconds.",
+        callback=lambda ctx, param, value: _finite(value),
     ),
     click.Option(["--read-only"], is_flag=True, help="Take away everything that changes the box."),
     click.Option(["--config"], type=_PATH, metavar="FILE", help="Read this configuration instead of the user's."),

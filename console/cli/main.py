@@ -61,6 +61,7 @@ def run(arguments: Sequence[str]) -> int:
 
     from console.cli import flags as global_flags
     from console.cli import stop
+    from console.remote.errors import RemoteError
 
     if COMPLETE in os.environ:
         from console.cli.tree import tree
@@ -77,44 +78,56 @@ def run(arguments: Sequence[str]) -> int:
         return ended.exit_code
     except click.ClickException as error:
         return _fail(flags, stop.USAGE, _one_sentence(error))
+    except RemoteError as error:
+        return _fail(flags, error.exit_code, str(error))
     except KeyboardInterrupt:
         return _fail(flags, stop.INTERRUPTED, "Interrupted.")
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit flushes into nothing
         return stop.DONE
+    except OSError as error:  # a full disk, a folder that cannot be written: the machine's answer, no fault of ours
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(flags, stop.FAILED, f"{where}{error.strerror or error}.")
 
 
 def _call(flags: Flags, rest: list[str]) -> int:
     import click
 
-    name, arguments = _route(rest, escaped=bool(flags.hosts))
+    from console.values import dump_json
+
+    name, arguments = _route(rest, flags.hosts)
     if name == "help":
         from console.cli.help import overview
 
         click.echo(overview(COMMANDS))
         return 0
+    if name == "version":
+        version = {"schema": "gpudeck.version/1", "version": __version__}
+        click.echo(dump_json(version) if flags.json_output else f"gpudeck {__version__}")
+        return 0
     module, _ = COMMANDS[name]
     command: click.Command = import_module(f"console.cli.{module}").command
     # Not `main`, which would turn a broken pipe into a failure.
-    with command.make_context(f"gpudeck {name}", arguments, obj=flags) as context:
+    with command.make_context(f"gpudeck {name}", arguments, obj=flags, help_option_names=["--help", "-h"]) as context:
         result = command.invoke(context)
     return result if isinstance(result, int) else 0
 
 
-def _route(rest: list[str], *, escaped: bool) -> tuple[str, list[str]]:
-    """Which command the words mean: a first word that is a command is the command."""
-    if not escaped and rest[:1] in (["--help"], ["-h"], ["help"]):
-        return "help", []
-    if any(word == "--replay" or word.startswith("--replay=") for word in rest):
+def _route(rest: list[str], hosts: tuple[str, ...]) -> tuple[str, list[str]]:
+    """Which command the words mean: a first word that is a command is the command. `--host` names a box for it."""
+    options = rest[: rest.index("--")] if "--" in rest else rest
+    first = next((position for position, word in enumerate(options) if not word.startswith("-")), len(options))
+    if any(word == "--replay" or word.startswith("--replay=") for word in options[:first]):
         return "replay", rest
-    for position, word in enumerate(rest):
-        if word == "--":
-            break
-        if not word.startswith("-"):
-            if word in COMMANDS and not escaped:
-                return word, rest[:position] + rest[position + 1 :]
-            break
-    return "open", rest
+    if options[first:] and options[first] in COMMANDS:
+        return options[first], [*rest[:first], *hosts, *rest[first + 1 :]]
+    if options[first:] and options[first] == "help":
+        return _route([*rest[first + 1 :], "--help"], ())
+    if any(word in ("--version", "-V") for word in options):
+        return "version", []
+    if any(word in ("--help", "-h") for word in options):
+        return "help", []
+    return ("replay" if any(word.split("=")[0] == "--replay" for word in options) else "open"), rest
 
 
 def nearest_command(word: str) -> str | None:

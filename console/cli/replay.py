@@ -41,6 +41,8 @@ def command(
 ) -> None:
     """Replay a recording. The same file gives the same output at every speed, every time."""
     chosen = path or file
+    if path and file:
+        raise StopError(USAGE, f"One recording at a time: {path} or {file}?")
     if chosen is None:
         raise StopError(USAGE, "Which recording? Say `gpudeck --replay FILE`.")
     if flags.json_output and as_text:

@@ -42,8 +42,9 @@ async def _status(flags: Flags, host: str, watch: bool) -> None:
         while watch:
             seen = session.state.seq
             await asyncio.sleep(1.0)
-            if session.state.seq == seen and session.state.hosts[host].link.state == "blocked":
-                raise StopError(CONNECTION, session.state.hosts[host].link.sentence)
+            link = session.state.hosts[host].link
+            if session.state.seq == seen and link.state == "blocked":
+                raise StopError(link.exit_code or CONNECTION, link.sentence)
             _print(session, host, flags, stream=True)
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from console.events import KINDS, Stamped
 from console.events.link import UnknownEvent
+from console.journal.header import LONGEST_S
 from console.values import CleanText, clean_tree
 
 # A control character is escaped in JSON; C1, bidi and invisible ones may also stand there as UTF-8.
@@ -42,9 +43,12 @@ def encode(stamped: Stamped) -> bytes:
 def decode_line(line: bytes) -> Line:
     """Sequence number, time, kind, and the fields still as JSON."""
     try:
-        return _line.decode(line)
+        seq, t, kind, raw = _line.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BrokenLineError(str(error)) from error
+    if not 0 <= t < LONGEST_S:
+        raise BrokenLineError(f"t is {t}")
+    return seq, t, kind, raw
 
 
 def decode_fact(line: Line) -> Stamped:

@@ -88,6 +88,8 @@ def parse_destination(text: str) -> Destination:
     host, port = (match[1], int(match[2]) if match[2] else None) if match else (host, None)
     if not host or host.startswith("-") or (at and not user) or re.search(r"[\s'\"`$\\;&<>|(){}*?!]", bare):
         raise SshConfigError(f"{clean(text)!r} is no SSH destination; it is written alias or user@host[:port].")
+    if not bracketed and host.count(":") == 1:
+        raise SshConfigError(f"{clean(text)!r}: {clean(host.partition(':')[2])!r} is no port.")
     if port is not None and not 0 < port < 65536:
         raise SshConfigError(f"{clean(text)!r}: port {port} does not exist.")
     return Destination(host, user or None, port)

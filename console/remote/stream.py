@@ -65,11 +65,19 @@ class Stream:
         return data if isinstance(data, dict) else AgentError("io", "the agent's answer is no object")
 
     async def feed(self, data: bytes, *, eof: bool = False) -> None:
-        """Bytes for the standard input of an `exec` that was started with `feed=True`."""
+        """Bytes for the standard input of an `exec` that was started with `feed=True`.
+
+        A program that is gone before it took all of them is told by its own end, not here.
+        """
         for start in range(0, max(len(data), 1), _CHUNK):
             last = start + _CHUNK >= len(data)
             piece = base64.b64encode(data[start : start + _CHUNK]).decode()
-            await self._agent.request("stdin", target=self.id, data=piece, eof=eof and last)
+            try:
+                await self._agent.request("stdin", target=self.id, data=piece, eof=eof and last)
+            except AgentError as error:
+                if error.code != "not_found":
+                    raise
+                return
 
     def __aiter__(self) -> Stream:
         return self

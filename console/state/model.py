@@ -46,9 +46,11 @@ class SessionState:
 
 @dataclass
 class State:
-    """All boxes by name, and the session. `seq` and `t` are those of the last fact."""
+    """All boxes by name, and the session. `seq` and `t` are those of the last fact, `events` counts the facts: a
+    recording with a broken line has fewer than its last `seq` says."""
 
     hosts: dict[str, HostState] = field(default_factory=dict)
     session: SessionState = field(default_factory=SessionState)
     seq: int = 0
+    events: int = 0
     t: float = 0.0

@@ -27,6 +27,7 @@ def reduce(state: State, stamped: Stamped) -> None:
     """Fold one fact into the state, in place."""
     event = stamped.event
     state.seq, state.t = stamped.seq, stamped.t
+    state.events += 1
     if stamped.extra:
         state.session.unknown_fields += len(stamped.extra)
     if not isinstance(event, HostEvent):

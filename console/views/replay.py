@@ -14,7 +14,7 @@ from console.views.text import status_lines
 def replay_object(state: State, warnings: Sequence[str]) -> dict[str, Any]:
     """The object without `schema` and `ts`. Everything in it comes from the recording."""
     return {
-        "events": state.seq,
+        "events": state.events,
         "duration_s": state.t,
         "unknown_kinds": dict(sorted(state.session.unknown_kinds.items())),
         "unknown_fields": state.session.unknown_fields,
@@ -27,7 +27,7 @@ def replay_object(state: State, warnings: Sequence[str]) -> dict[str, Any]:
 
 def replay_lines(state: State, warnings: Sequence[str], at: str) -> list[str]:
     """The same for a person; `at` is the UTC time of the last event."""
-    lines = [f"REPLAY to {at}: {state.seq} events in {state.t:.1f} s"]
+    lines = [f"REPLAY to {at}: {state.events} events in {state.t:.1f} s"]
     lines += [f"warning: {warning}" for warning in warnings]
     unknown = sorted(state.session.unknown_kinds.items())
     lines += [f"warning: {count} × unknown kind {kind}" for kind, count in unknown]

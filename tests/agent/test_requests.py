@@ -74,6 +74,14 @@ async def test_input_can_come_later(agent: Agent) -> None:
     assert base64.b64decode(rest[0]["data"]) == b"two"
 
 
+async def test_what_a_program_does_not_read_is_no_failure(agent: Agent) -> None:
+    async with agent.stream("exec", argv=["true"], feed=True) as stream:
+        assert [part async for part in stream] == []
+        await stream.feed(b"x" * 300_000, eof=True)
+    assert stream.result is not None
+    assert stream.result["exit_code"] == 0
+
+
 async def test_a_signal_a_timeout_and_a_bound(agent: Agent) -> None:
     killed, _, _ = await run(agent, "sh", "-c", "kill -9 $$")
     assert (killed["exit_code"], killed["signal"]) == (None, 9)

@@ -74,7 +74,10 @@ def test_no_python_on_the_box(gpudeck: Gpudeck, server: Sshd) -> None:
         (("status",), ("host",)),
         (("status", "local", "--frobnicate"), ("--frobnicate",)),
         (("status", "local", "--timeout", "soon"), ("--timeout",)),
+        (("status", "local", "--timeout", "nan"), ("--timeout",)),
+        (("status", "root@127.0.0.1:ssh"), ("'ssh' is no port",)),
         (("--replay", "nothing-here.jsonl", "--headless"), ("nothing-here.jsonl",)),
+        (("--replay", "one.jsonl", "two.jsonl", "--headless"), ("one.jsonl", "two.jsonl")),
         (("status", "local", "--record", "r", "--no-record"), ("--record",)),
         (("completion", "basic"), ("basic",)),
     ],
@@ -95,6 +98,12 @@ def test_a_cut_and_a_newer_recording_replay(gpudeck: Gpudeck, tmp_path: Path) ->
     done = gpudeck.run("--replay", str(tmp_path / "r"), "--headless", "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["warnings"] == ["newer_schema", "torn_last_line"]
+
+
+def test_a_picture_that_cannot_be_written_is_one_sentence(gpudeck: Gpudeck, tmp_path: Path) -> None:
+    head = '{"gpudeck":"1","schema":1,"started":"2026-01-01T00:00:00Z","hosts":[]}\n'
+    (tmp_path / "r").write_text(head)
+    check(gpudeck, 1, "/proc/nowhere", arguments=("--replay", str(tmp_path / "r"), "--svg", "/proc/nowhere"))
 
 
 def test_a_recording_is_never_written_over(gpudeck: Gpudeck, box: str, tmp_path: Path) -> None:

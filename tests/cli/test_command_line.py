@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from console.cli.main import COMMANDS
@@ -9,9 +11,10 @@ from tests.support.gpudeck import Gpudeck
 
 
 def test_version(gpudeck: Gpudeck) -> None:
-    for spelling in ("--version", "-V"):
-        done = gpudeck.run(spelling)
+    for words in (["--version"], ["-V"], ["-q", "--version"]):
+        done = gpudeck.run(*words)
         assert (done.returncode, done.stdout.split()[0]) == (0, "gpudeck")
+    assert gpudeck.json("--version")["schema"] == "gpudeck.version/1"
 
 
 def test_help_names_every_command_and_begins_with_examples(gpudeck: Gpudeck) -> None:
@@ -26,6 +29,12 @@ def test_every_command_has_help(gpudeck: Gpudeck, command: str) -> None:
     done = gpudeck.run(command, "--help")
     assert done.returncode == 0, done.stderr
     assert f"gpudeck {command}" in done.stdout
+
+
+def test_help_of_a_command_has_three_spellings(gpudeck: Gpudeck) -> None:
+    assert (
+        len({gpudeck.run(*words).stdout for words in (["status", "--help"], ["status", "-h"], ["help", "status"])}) == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,6 +73,17 @@ def test_a_host_that_is_named_like_a_command(gpudeck: Gpudeck) -> None:
     done = gpudeck.run("--host", "status")
     assert done.returncode == 2
     assert "terminal" in done.stderr
+
+
+def test_the_host_of_a_command_may_be_named_by_its_flag(gpudeck: Gpudeck) -> None:
+    assert gpudeck.json("status", "--host", "local")["host"] == "local"
+
+
+def test_words_after_two_dashes_are_nobodys_flags(gpudeck: Gpudeck) -> None:
+    source = "import json, sys; print(json.dumps(sys.argv[1:]))"
+    words = ["--replay", "x", "--json", "--help", "--", "-h"]
+    done = gpudeck.run("exec", "local", "-", "--", *words, stdin=source)
+    assert json.loads(done.stdout) == words, done.stderr
 
 
 def test_the_demo_runs_headless_to_its_end(gpudeck: Gpudeck) -> None:

@@ -129,11 +129,26 @@ def test_a_cut_gzip_gives_what_is_there(tmp_path: Path) -> None:
         '[2,0.6,"PingAnswered",{"host":"box"}]',
         '[2,0.6,"PingAnswered",[]]',
         '[2,NaN,"PingAnswered",{"host":"box","rtt_s":1}]',
+        '[2,1e300,"PingAnswered",{"host":"box","rtt_s":1}]',
+        '[2,-1,"PingAnswered",{"host":"box","rtt_s":1}]',
         "[" * 5000,
         '[2,0.6,"NoteWritten",{"text":' + "[" * 5000,
         "x" * 5_000_000,
     ],
-    ids=["brace", "empty", "types", "wrong-type", "missing-field", "list", "nan", "deep", "deep-field", "huge"],
+    ids=[
+        "brace",
+        "empty",
+        "types",
+        "wrong-type",
+        "missing-field",
+        "list",
+        "nan",
+        "beyond",
+        "before",
+        "deep",
+        "deep-field",
+        "huge",
+    ],
 )
 def test_a_broken_line_in_the_middle_is_skipped_and_counted(tmp_path: Path, line: str) -> None:
     recording = Recording(
@@ -141,6 +156,23 @@ def test_a_broken_line_in_the_middle_is_skipped_and_counted(tmp_path: Path, line
     )
     assert [stamped.seq for stamped in recording.facts()] == [1, 3]
     assert recording.warnings == ["broken_line:3"]
+
+
+@pytest.mark.parametrize(
+    ("started", "utc"),
+    [
+        ("2026-01-31T22:15:04", "2026-01-31T22:15:04.500Z"),
+        ("2026-02-01T00:15:04+02:00", "2026-01-31T22:15:04.500Z"),
+    ],
+)
+def test_a_start_is_told_in_utc(tmp_path: Path, started: str, utc: str) -> None:
+    assert Recording(write(tmp_path / "r", HEADER | {"started": started})).header.at(0.5) == utc
+
+
+@pytest.mark.parametrize("started", ["9999-12-31T00:00:00Z", "0001-01-01T00:00:00+05:00", "yesterday", ""])
+def test_a_start_beyond_the_calendar_is_no_recording(tmp_path: Path, started: str) -> None:
+    with pytest.raises(RecordingError):
+        Recording(write(tmp_path / "r", HEADER | {"started": started}))
 
 
 def test_unknown_kinds_and_fields_are_kept(tmp_path: Path) -> None:

@@ -84,7 +84,11 @@ def test_a_program_that_takes_too_long_is_stopped(gpudeck: Command, laptop: Lapt
     ("words", "exit_code", "said"),
     [
         (("exec", "box", "absent.py"), 2, b"absent.py cannot be read"),
-        (("exec", "box", "-", "--python", "/no/python"), 1, b"/no/python on box cannot be run"),
+        (
+            ("exec", "box", "-", "--python", "/no/python"),
+            1,
+            b"/no/python on box cannot be run: No such file or directory.",
+        ),
         (("exec", "box", "-", "--read-only"), 4, b"read-only"),
         (("exec", "root@127.0.0.1:1", "-"), 3, b"refused the connection"),
     ],
