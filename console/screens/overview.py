@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.containers import ItemGrid, Vertical, VerticalScroll
+from textual.events import Resize
 from textual.widget import Widget
 
 from console.screens.base import DeckScreen
@@ -21,6 +22,8 @@ from console.screens.plan import FitPane
 from console.screens.searching import SearchScreen
 from console.screens.serve import LogPane, ServerPane
 from widgets.log_view import LogView
+
+FOLDING_WIDTH = 76
 
 
 class OverviewScreen(SearchScreen):
@@ -37,6 +40,10 @@ class OverviewScreen(SearchScreen):
         side = Vertical(DiskPane(), FitPane(), id="side")
         deployment = (ServerPane(), HubPane(), BenchPane(), JobsPane())
         yield ItemGrid(GpuPane(), side, *deployment, WorstDiskPane(), LogPane(), id="overview")
+
+    def on_resize(self, event: Resize) -> None:
+        """Below this width the GPUs cannot stand side by side."""
+        self.set_class(event.size.width < FOLDING_WIDTH, "-thin")
 
     @property
     def searched(self) -> LogView:
