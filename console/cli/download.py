@@ -12,7 +12,7 @@ from console.cli.follow import begin, box_of, follow
 from console.cli.hub import Teller, changing, ending, hub_answers, show_gates, target_options, want_of
 from console.cli.output import emit, say
 from console.cli.status import settled
-from console.cli.stop import DONE, USAGE, StopError
+from console.cli.stop import DONE, FAILED, USAGE, StopError
 from console.events.hub import RepoVerified
 from console.gates.gate import Gate
 from console.gates.plan import combined
@@ -24,6 +24,7 @@ from console.workers import hub
 from console.workers.hub import Want
 from console.workers.hub_gates import disk_gates
 from console.workers.hub_jobs import Transfer, spec_of
+from console.workers.hub_plan import see_what_could_go
 
 
 @click.command("download")
@@ -53,11 +54,14 @@ async def _download(flags: Flags, host: str, want: Want, given: dict[str, Any], 
         await settled(session, host)
         with hub_answers():
             (looked,) = await hub.look(box, place, [want])
+            await see_what_could_go(box, place, [looked], session.state.hosts[host])
         gates = (looked.gate, *disk_gates([looked], session.state.hosts[host]))
         show_gates(flags, gates)
         if looked.manifest and (said := index_sentence(looked.manifest)):
             say(flags, f"warn  index  {said}")
         code = combined(gates, accept)
+        if looked.manifest and not looked.manifest.files:
+            raise StopError(FAILED, f"No file of {want.repo} is selected; --include and --exclude take whole paths.")
         if given["dry_run"]:
             _dry(flags, session, host, looked, gates)
             return code

@@ -46,6 +46,8 @@ def want_of(host: HostConfig, repo: str, given: dict[str, Any], revision: str) -
     """The repository and its place on the box; usage errors for what cannot be one."""
     if problem := repo_id_problem(repo):
         raise StopError(USAGE, problem)
+    if any(char.isspace() or not char.isprintable() for char in revision):
+        raise StopError(USAGE, f"{revision!r} is no revision: a branch, a tag or a commit holds no spaces.")
     if given["path"] and given["parent"]:
         raise StopError(USAGE, "--dir and --path exclude each other.")
     parent = given["parent"] or host.dir or ""

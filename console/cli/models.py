@@ -8,20 +8,15 @@ from console.cli.boxes import connected, run
 from console.cli.flags import Flags
 from console.cli.follow import box_of
 from console.cli.hub import changing, confirmed, hub_answers
-from console.cli.output import emit, say
-from console.cli.stop import DONE, GATE, USAGE, StopError
+from console.cli.output import emit
+from console.cli.stop import DONE, FAILED, GATE, USAGE, StopError
 from console.events.hub import StoredModel
 from console.session.live import LiveSession
-from console.values import clean, format_gb
+from console.values import format_gb
 from console.views.hub_models import model_lines, model_value
 from console.workers import hub
 
 SCHEMA = "gpudeck.models/1"
-_REFUSED = {
-    "missing": "there is no such directory",
-    "link": "it is a link; delete what it points to",
-    "no_model": "the directory is no model",
-}
 
 
 @click.command("models")
@@ -46,6 +41,8 @@ def command(
     """Models per device with size, proof and who has them open."""
     if (action == "rm") != (path is not None):
         raise StopError(USAGE, "`models HOST rm PATH` takes one path, `list` takes none.")
+    if unfit := next((each for each in (path, *roots) if each and not each.startswith(("/", "~/"))), None):
+        raise StopError(USAGE, f"{unfit!r} must be an absolute path of the box.")
     return run(_Command(flags, host, leftovers, yes, dry_run).run(roots, path))
 
 
@@ -75,23 +72,32 @@ class _Command:
 
     async def _remove(self, session: LiveSession, place: hub.Place, path: str) -> int:
         box = box_of(session, self.host)
-        (model,) = await hub.read_stored(box, place, [path])
-        size = model.orphan_bytes if self.leftovers else model.size_bytes
-        what = (
-            f"{format_gb(size)} of leftovers in {model.path}" if self.leftovers else f"{model.path} ({format_gb(size)})"
-        )
+        would = await hub.remove_model(box, place, path, dry_run=True)
+        if would.why and not (self.leftovers and would.why == "open"):  # those are nobody's
+            raise StopError(FAILED if would.why == "missing" else GATE, _not_deleted(would))
+        size = (await hub.read_stored(box, place, [path]))[0].orphan_bytes if self.leftovers else would.size_bytes
+        whole = f"{would.path} ({format_gb(size)})"
+        what = f"{format_gb(size)} of leftovers in {would.path}" if self.leftovers else whole
         if self.dry_run:
-            click.echo(f"Would delete {what}.")
-            return DONE
+            return self._removed(session, would.path, size, f"Would delete {what}.")
         confirmed(f"Delete {what}?", self.yes)
         if self.leftovers:
             count, freed = await hub.remove_orphans(box, place, path)
-            say(self.flags, f"Deleted {count} leftovers, {format_gb(freed)}.")
-            return DONE
-        told = await hub.remove_model(box, place, path)
-        if told["removed"]:
-            say(self.flags, f"Deleted {what}.")
-            return DONE
-        users = ", ".join(f"{clean(one['command'])} {one['pid']}" for one in told["open_by"])
-        reason = _REFUSED.get(told["refused"], f"it is open by {users}")
-        raise StopError(GATE, f"{model.path} was not deleted: {reason}.")
+            return self._removed(session, would.path, freed, f"Deleted {count} leftovers, {format_gb(freed)}.")
+        done = await hub.remove_model(box, place, path)
+        if done.why:
+            raise StopError(GATE, _not_deleted(done))
+        return self._removed(session, would.path, size, f"Deleted {what}.")
+
+    def _removed(self, session: LiveSession, path: str, size: int, sentence: str) -> int:
+        if self.flags.json_output:
+            head = {"schema": SCHEMA, "ts": session.header.at(session.state.t), "host": self.host}
+            dry = {"dry_run": True} if self.dry_run else {}
+            emit(head | dry | {"path": path, "removed": not self.dry_run, "size_bytes": size})
+        else:
+            click.echo(sentence)
+        return DONE
+
+
+def _not_deleted(told: hub.Removal) -> str:
+    return f"{told.path} was not deleted: {told.refused}."

@@ -152,7 +152,7 @@ class StoredRead(HostEvent, frozen=True, gc=False, kw_only=True):
 
 class TargetDiskRead(HostEvent, frozen=True, gc=False, kw_only=True):
     """The file system that a path is, or would be, on. `problem`: hang, stale, or an errno; `inodes_free` is Unknown
-    where they are not counted."""
+    where they are not counted, `quota_free_bytes` where no quota can be read."""
 
     path: CleanText
     device: CleanText
@@ -165,6 +165,7 @@ class TargetDiskRead(HostEvent, frozen=True, gc=False, kw_only=True):
     is_dir: bool | Unknown
     is_ram: bool
     problem: CleanText = CleanText("")
+    quota_free_bytes: int | Unknown = Unknown("not read")
 
 
 class InFlight(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -15,7 +15,7 @@ Temporary files and final ones share a file system and are renamed, so the peak 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -197,12 +197,14 @@ def df_range(tool: Literal["df -h", "df -H"], text: str) -> tuple[float, float]:
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """One device with what shall go there: `names` say what, `others` are mounts that could take it instead."""
+    """One device with what shall go there: `names` say what, `others` are mounts that could take it instead, `parts`
+    the needs of the repositories one by one, the target first."""
 
     names: tuple[str, ...]
     need: Need
     device: Device
     claims: Claims = NO_CLAIMS
+    parts: tuple[tuple[str, Need], ...] = ()
     others: tuple[tuple[str, int], ...] = ()
     deletable: tuple[tuple[str, int], ...] = ()
 
@@ -258,13 +260,13 @@ def _sentence(place: Place, result: Fit) -> str:
 
 
 def _ways_out(place: Place, result: Fit) -> tuple[str, ...]:
-    ways = []
-    rest = max(0, place.need.known_bytes - place.need.have_bytes)
-    for mount, available in place.others:
-        shm = " (memory: lost at reboot)" if mount == "/dev/shm" else ""
-        kept = NCCL_BYTES if mount == "/dev/shm" else 0
-        if available - kept >= rest and not place.need.unknown_files:
-            ways.append(f"Put it on {mount}{shm}: {format_gb(available - kept - rest)} would be left.")
+    ways = [f"Put it {where}" for where in _elsewhere(place, place.need)]
+    for name, need in place.parts[1:]:
+        others = [one for part, one in place.parts if part != name]
+        then = fit(join(others), place.device, place.claims).verdict
+        if then in ("done", "fits", "tight"):
+            rest = f"What stays on {place.device.mount}: {then}."
+            ways += [f"Put {name} alone {where} {rest}" for where in _elsewhere(place, need)]
     if place.claims.orphan_bytes:
         then = without_orphans(place.need, place.device, place.claims)
         ways.append(f"Delete {format_gb(place.claims.orphan_bytes)} of leftovers of killed downloads: then {then}.")
@@ -277,6 +279,16 @@ def _ways_out(place: Place, result: Fit) -> tuple[str, ...]:
     if result.verdict == "tight":
         ways.append("Accept it with --accept tight.")
     return tuple(ways)
+
+
+def _elsewhere(place: Place, need: Need) -> Iterator[str]:
+    """The other mounts that could take it, and what each would have left."""
+    rest = max(0, need.known_bytes - need.have_bytes)
+    for mount, available in place.others if not need.unknown_files else ():
+        shm = mount == "/dev/shm"
+        left = available - rest - (NCCL_BYTES if shm else 0)
+        if left >= 0:
+            yield f"on {mount}{' (memory: lost at reboot)' if shm else ''}: {format_gb(left)} would be left."
 
 
 def _after_deleting(place: Place, size: int) -> DiskVerdict:

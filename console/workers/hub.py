@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -261,7 +261,7 @@ async def verify_local(box: Box, place: Place, path: str) -> facts.RepoVerified:
         path=clean(path),
         result="ok" if not bad else "incomplete" if {item.kind for item in bad} <= {"missing"} else "mismatch",
         files=told["files"],
-        ok=told["files"] - len({item.path for item in bad}),
+        ok=told["ok"],
         bad=bad,
         total_bytes=told["total_bytes"],
         present_bytes=told["total_bytes"],
@@ -270,12 +270,41 @@ async def verify_local(box: Box, place: Place, path: str) -> facts.RepoVerified:
     return fact
 
 
-async def remove_model(box: Box, place: Place, path: str) -> dict[str, Any]:
-    """Deletes a stored model: `{"removed", "refused", "open_by", "path", "size_bytes"}`, cleaned by the caller."""
-    told: dict[str, Any] = await ask_one(box, place, {"op": "remove", "path": path})
-    if told["removed"]:
-        box.publish(facts.ModelRemoved(host=box.name, path=clean(told["path"]), size_bytes=told["size_bytes"]))
-    return told
+class Removal(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that was deleted, that would be, or that must not be: `why`, and `refused`, the end of a sentence."""
+
+    path: CleanText
+    size_bytes: int
+    removed: bool
+    why: Literal["", "missing", "link", "no_model", "open", "download"]
+    refused: str
+
+
+async def remove_model(box: Box, place: Place, path: str, *, dry_run: bool = False) -> Removal:
+    """Deletes a stored model unless it is in use; with `dry_run` only says what would be done."""
+    told: dict[str, Any] = await ask_one(box, place, {"op": "remove", "path": path, "dry_run": dry_run})
+    done = Removal(
+        path=clean(told["path"]),
+        size_bytes=told["size_bytes"],
+        removed=told["removed"],
+        why=told["refused"],
+        refused=_refused(told),
+    )
+    if done.removed:
+        box.publish(facts.ModelRemoved(host=box.name, path=done.path, size_bytes=done.size_bytes))
+    return done
+
+
+def _refused(told: dict[str, Any]) -> str:
+    users = ", ".join(f"{clean(one['command'])} {one['pid']}" for one in told["open_by"])
+    return {
+        "": "",
+        "missing": "there is no such directory",
+        "link": "it is a link; delete what it points to",
+        "no_model": "the directory is no model",
+        "open": f"it is open by {users}",
+        "download": f"the job {clean(told.get('job', ''))} downloads into it",
+    }[told["refused"]]
 
 
 async def remove_orphans(box: Box, place: Place, path: str) -> tuple[int, int]:

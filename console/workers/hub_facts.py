@@ -77,7 +77,8 @@ def manifest_fact(host: str, told: dict[str, Any], origin: facts.Origin) -> fact
         )
         for file in told["files"]
     )
-    index, names = told["index"] or {}, {file.path for file in files}
+    index = told["index"] or {}
+    whole = None if told["filtered"] else index.get("total_size")
     code = (facts.CodeFile(path=clean(c["path"]), sha256=text(c["sha256"], "not fetched")) for c in told["code"])
     return facts.ManifestRead(
         host=host,
@@ -85,8 +86,8 @@ def manifest_fact(host: str, told: dict[str, Any], origin: facts.Origin) -> fact
         revision=clean(told["revision"]),
         commit=clean(told["commit"]),
         files=files,
-        index_total_bytes=number(index.get("total_size"), "no index that can be read"),
-        index_absent=tuple(clean(shard) for shard in index.get("shards", ()) if clean(shard) not in names),
+        index_total_bytes=number(whole, "a part was selected" if told["filtered"] else "no index that can be read"),
+        index_absent=tuple(clean(shard) for shard in index.get("absent", ())),
         code=tuple(code),
         origin=origin,
     )
@@ -145,6 +146,7 @@ def disk_fact(host: str, told: dict[str, Any]) -> facts.TargetDiskRead:
         is_dir=told.get("is_dir", Unknown(dumb)),
         is_ram=told["is_ram"],
         problem=clean(told["problem"]),
+        quota_free_bytes=number(told.get("quota_free_bytes"), "no quota that can be read"),
     )
 
 

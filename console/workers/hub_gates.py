@@ -70,6 +70,7 @@ def _device_gate(group: Sequence[Looked], host: HostState) -> Gate:
         mount=disk.mount,
         fstype=disk.fstype,
         available_bytes=disk.available_bytes,
+        quota_free_bytes=disk.quota_free_bytes if known(disk.quota_free_bytes) else None,
         inodes_free=disk.inodes_free if known(disk.inodes_free) else None,
         read_only=disk.read_only,
         is_ram=disk.is_ram,
@@ -81,6 +82,7 @@ def _device_gate(group: Sequence[Looked], host: HostState) -> Gate:
             need=join([_need(looked) for looked in group]),
             device=device,
             claims=_claims(group),
+            parts=tuple((looked.access.repo, _need(looked)) for looked in group),
             others=_others(host, disk.mount),
             deletable=_deletable(host, group),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
 
 import msgspec
@@ -14,8 +15,8 @@ from console.models.places import draft_place, target_place
 from console.state import HostState
 from console.values import Unknown, known
 from console.workers.box import Box
-from console.workers.hub import HubError, Looked, Want, look, place_of
-from console.workers.hub_gates import hub_gates
+from console.workers.hub import HubError, Looked, Place, Want, look, place_of, read_inventory
+from console.workers.hub_gates import disk_gates, hub_gates
 
 # With `load-format = "dummy"` no weight is read: config and tokenizer are all that must be there.
 _WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack")
@@ -46,15 +47,25 @@ def _or_none(place: str | Unknown) -> str | None:
 
 async def hub_plan(box: Box, host: HostState, recipe: Recipe) -> HubPlan:
     """One process on the box for both repositories. What cannot be asked is a gate that says so."""
-    wants = wants_of(recipe)
+    wants, place = wants_of(recipe), place_of(box, recipe.python, recipe.env)
     try:
-        looks = await look(box, place_of(box, recipe.python, recipe.env), wants)
+        looks = await look(box, place, wants)
     except HubError as error:
         return HubPlan(gates=tuple(_unasked(want, str(error)) for want in wants))
+    await see_what_could_go(box, place, looks, host)
     trusted = recipe.args.get("trust-remote-code") is True
     gates = hub_gates(looks, host, trusted=trusted, accepted=read_accepted())
     homeless = tuple(_homeless(want) for want in wants if want.path is None)
     return HubPlan(gates=gates + homeless, target=looks[0], draft=looks[1] if len(looks) > 1 else None)
+
+
+async def see_what_could_go(box: Box, place: Place, looks: Sequence[Looked], host: HostState) -> None:
+    """Where a disk is too small, stored models are its ways out: they are listed beside the targets."""
+    parents = {looked.want.path.rpartition("/")[0] for looked in looks if looked.want.path}
+    roots = sorted(parents.union([box.config.dir] if box.config.dir else []) - {""})
+    if any(gate.state == "no" for gate in disk_gates(looks, host)):
+        with contextlib.suppress(HubError):
+            await read_inventory(box, place, roots)
 
 
 def _unasked(want: Want, sentence: str) -> Gate:

@@ -6,6 +6,7 @@ import os
 import re
 from typing import Any
 
+from . import quota
 from .child import answered
 
 DEADLINE_S = 2.0
@@ -16,8 +17,8 @@ _POOLED = ("btrfs", "zfs")
 def facts(path: str) -> dict[str, Any]:
     """Space and state of the device that a path is, or would be, on. Bytes; None is not known.
 
-    `available_bytes` is `f_bavail`, for RAM file systems bounded by what the memory and the control group still
-    give; `inodes_free` is None where the file system does not count them.
+    `quota_free_bytes` is None without a quota. `available_bytes` is `f_bavail`, for RAM file systems bounded by what
+    the memory and the control group still give; `inodes_free` is None where the file system does not count them.
     """
     found: dict[str, Any] | None
     found, problem = answered(lambda: _look(path), DEADLINE_S)
@@ -26,7 +27,9 @@ def facts(path: str) -> dict[str, Any]:
         return {"path": path, "problem": problem, "available_bytes": None, "read_only": False, **mount}
     mount = _mount_of(found["anchor"], found["st_dev"])
     found.update(mount)
-    found.update({"path": path, "problem": ""})
+    found.update({"path": path, "problem": "", "quota_free_bytes": None})
+    if mount["source"]:
+        found["quota_free_bytes"], _ = answered(lambda: quota.free_bytes(mount["source"]), DEADLINE_S)
     if mount["is_ram"]:
         limits = [found["available_bytes"], _memory_available(), _group_available()]
         found["available_bytes"] = min(limit for limit in limits if limit is not None)
@@ -81,7 +84,7 @@ def _mount_of(path: str, device: str | None) -> dict[str, Any]:
     above = [item for item in every if item["mount"] == "/" or (path + "/").startswith(item["mount"] + "/")]
     best = max(above, key=lambda item: len(item["mount"]), default=None)
     if best is None:
-        return {"mount": "/", "fstype": "", "device": device or "", "is_ram": False}
+        return {"mount": "/", "fstype": "", "device": device or "", "source": "", "is_ram": False}
     best = [item for item in above if item["mount"] == best["mount"]][-1]
     key = device or best["device"]
     if best["fstype"] in _POOLED:
@@ -91,6 +94,7 @@ def _mount_of(path: str, device: str | None) -> dict[str, Any]:
         "mount": best["mount"],
         "fstype": best["fstype"],
         "device": key,
+        "source": best["source"],
         "is_ram": best["fstype"] in ("tmpfs", "ramfs"),
     }
 

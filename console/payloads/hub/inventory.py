@@ -6,7 +6,7 @@ import os
 import shutil
 from typing import Any, Iterator
 
-from . import disk, local, proof
+from . import claims, disk, local, proof
 from .progress import incomplete, on_disk
 
 DEPTH = 3
@@ -55,14 +55,44 @@ def stored(path: str) -> dict[str, Any]:
     if kept:
         model.update({key: kept.get(key) for key in ("repo", "commit", "verified", "bad")})
         summary = proof.summary(root, kept)
-        model.update(summary, proof=summary["state"])
+        model.update(summary, proof=_of_selection(root, kept, summary))
     elif os.path.basename(root).startswith("models--"):
         model["repo"] = os.path.basename(root)[len("models--") :].replace("--", "/")
+        model.update(_snapshot(root))
     elif model["exists"]:
-        checked = local.check(root)
-        model.update({"files": checked["files"], "local_bad": checked["bad"]})
-        model["proof"] = "none" if checked["bad"] else "names_sizes"
+        model.update(_by_headers(root))
     return model
+
+
+def _by_headers(root: str) -> dict[str, Any]:
+    checked = local.check(root)
+    return {"files": checked["files"], "local_bad": checked["bad"], "proof": local.proof(root, checked)}
+
+
+def _of_selection(root: str, kept: dict[str, Any], summary: dict[str, Any]) -> str:
+    """Files that were selected prove no more than what they make of the directory."""
+    state = str(summary["state"])
+    if not summary["filtered"] or state not in ("sha256", "names_sizes"):
+        return state
+    alone = local.proof(root, local.check(root))
+    if alone == "names_sizes" and not set(local.shards_of(root)) <= set(kept["files"]):
+        return alone
+    return alone if alone in ("dummy", "partial") else state
+
+
+def _snapshot(root: str) -> dict[str, Any]:
+    """The commit of `main` in the library's cache, else the youngest, judged like a directory of one's own."""
+    folder = os.path.join(root, "snapshots")
+    try:
+        commits = sorted(os.listdir(folder), key=lambda name: os.stat(os.path.join(folder, name)).st_mtime)
+        with open(os.path.join(root, "refs", "main"), encoding="utf-8") as file:
+            main = file.read().strip()
+    except OSError:
+        main = ""
+    if not os.path.isdir(folder) or not commits:
+        return {}
+    commit = main if main in commits else commits[-1]
+    return dict(_by_headers(os.path.join(folder, commit)), commit=commit)
 
 
 def _sizes(root: str) -> Any:
@@ -152,19 +182,28 @@ def _command(pid: int) -> str:
         return ""
 
 
-def remove(path: str) -> dict[str, Any]:
-    """Deletes a model: refused (`refused` says why) while open, or when the directory is no model."""
+def remove(path: str, dry_run: bool) -> dict[str, Any]:
+    """Deletes a model, or says what would be deleted. `refused` says why not: it is open, a download writes there, or
+    the directory is no model."""
     root = os.path.realpath(os.path.expanduser(path))
     answer: dict[str, Any] = {"path": root, "removed": False, "refused": "", "open_by": [], "size_bytes": 0}
-    if not os.path.isdir(root):
-        return dict(answer, refused="missing")
-    if os.path.islink(path.rstrip("/")):
-        return dict(answer, refused="link")
-    if list(_models(root, 0)) != [root]:
-        return dict(answer, refused="no_model")
+    answer["refused"] = _no_model(path, root)
+    if answer["refused"]:
+        return answer
     answer["open_by"] = open_by([root])[root]
-    if answer["open_by"]:
-        return dict(answer, refused="open")
+    downloads = [claim["job"] for claim in claims.read() if os.path.realpath(claim["path"]) == root]
+    if answer["open_by"] or downloads:
+        return dict(answer, refused="open" if answer["open_by"] else "download", job=(downloads or [""])[0])
     answer["size_bytes"] = _sizes(root)[0]
+    if dry_run:
+        return answer
     shutil.rmtree(root)
     return dict(answer, removed=True)
+
+
+def _no_model(path: str, root: str) -> str:
+    if not os.path.isdir(root):
+        return "missing"
+    if os.path.islink(os.path.expanduser(path).rstrip("/")):
+        return "link"
+    return "" if list(_models(root, 0)) == [root] else "no_model"

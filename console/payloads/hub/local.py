@@ -8,6 +8,7 @@ from typing import Any
 
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json", "tokenizer_config.json")
 HEADER_LIMIT = 100 << 20
+OTHER_WEIGHTS = (".bin", ".pt", ".pth", ".gguf", ".onnx", ".h5", ".msgpack")
 
 
 def expected_bytes(path: str) -> int | None:
@@ -39,15 +40,14 @@ def shards_of(root: str) -> list[str]:
 
 
 def check(root: str) -> dict[str, Any]:
-    """`{"bad": […], "files", "total_bytes", "weights"}`: `bad` is empty when everything that must be there is there."""
-    if not os.path.isdir(root):
-        return {"bad": [_item("", "missing", None, None)], "files": 0, "total_bytes": 0, "weights": 0}
+    """`{"bad": […], "files", "ok", "total_bytes"}` of the shards: `bad` is empty when everything that must be there
+    is there, config and tokenizer too."""
     bad: list[dict[str, Any]] = []
     if not os.path.isfile(os.path.join(root, "config.json")):
         bad.append(_item("config.json", "missing", None, None))
     if not any(os.path.isfile(os.path.join(root, name)) for name in TOKENIZERS):
         bad.append(_item("tokenizer.json", "missing", None, None))
-    shards, total = shards_of(root), 0
+    shards, total, fine = shards_of(root) if os.path.isdir(root) else [], 0, 0
     if not shards:
         bad.append(_item("*.safetensors", "missing", None, None))
     for shard in shards:
@@ -57,10 +57,23 @@ def check(root: str) -> dict[str, Any]:
             continue
         size, expected = os.stat(full).st_size, expected_bytes(full)
         total += size
+        fine += size == expected
         if size != expected:
             kind = "truncated" if expected is None or size < expected else "corrupt"
             bad.append(_item(shard, kind, expected, size))
-    return {"bad": bad, "files": len(shards), "total_bytes": total, "weights": len(shards)}
+    return {"bad": bad, "files": len(shards), "ok": fine, "total_bytes": total}
+
+
+def proof(root: str, checked: dict[str, Any]) -> str:
+    """What the directory alone proves: `names_sizes` when everything is there; `dummy` when only the weights are not,
+    none of them; `partial` when some are; else `none`."""
+    if not checked["bad"]:
+        return "names_sizes"
+    if any(not item["path"].endswith(".safetensors") for item in checked["bad"]):
+        return "none"
+    if checked["total_bytes"]:
+        return "partial"
+    return "none" if any(name.endswith(OTHER_WEIGHTS) for name in os.listdir(root)) else "dummy"
 
 
 def _item(path: str, kind: str, expected: int | None, actual: int | None) -> dict[str, Any]:

@@ -75,6 +75,6 @@ _OPS: dict[str, Callable[[Client, dict[str, Any]], Any]] = {
     "local": lambda client, request: local.check(request["path"]),
     "inventory": lambda client, request: inventory.read(request["roots"]),
     "stored": lambda client, request: [inventory.stored(path) for path in request["paths"]],
-    "remove": lambda client, request: inventory.remove(request["path"]),
+    "remove": lambda client, request: inventory.remove(request["path"], request["dry_run"]),
     "remove_orphans": lambda client, request: inventory.remove_orphans(request["path"]),
 }

@@ -54,6 +54,7 @@ def read_repo(client: Client, request: dict[str, Any]) -> dict[str, Any]:
     answer: dict[str, Any] = {"repo": repo, "revision": revision, "commit": None, "gated": None, "files": None}
     answer.update({"probe": None, "index": None, "texts": {}, "code": [], "version": client.library.__version__})
     answer.update({"endpoint": client.endpoint, "proxy": client.proxy, "present": None})
+    answer["filtered"] = bool(request.get("include") or request.get("exclude"))
     api = client.library.HfApi()
     info, refusal = client.call(api.model_info, repo, revision=revision, timeout=CALL_S)
     if refusal:
@@ -112,7 +113,7 @@ def _read_facts(client: Client, answer: dict[str, Any], files: list[dict[str, An
                 answer["texts"][path] = content.decode("utf-8", "replace")
         elif path.endswith(".safetensors.index.json") and "/" not in path and size <= INDEX_BYTES:
             content, _ = client.call(fetch, client, answer, path)
-            answer["index"] = index_facts(path, content) if content is not None else None
+            answer["index"] = index_facts(path, content, files) if content is not None else None
         elif path.endswith(".py") and size <= SMALL_BYTES:
             content, _ = client.call(fetch, client, answer, path)
             sha256 = hashlib.sha256(content).hexdigest() if content is not None else None
@@ -129,12 +130,17 @@ def fetch(client: Client, answer: dict[str, Any], path: str) -> bytes:
     return bytes(response.content)
 
 
-def index_facts(path: str, content: bytes) -> dict[str, Any] | None:
-    """`{"path", "total_size", "shards"}` of a safetensors index; None when it cannot be read."""
+def index_facts(path: str, content: bytes, files: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """`{"path", "total_size", "shards", "absent"}` of a safetensors index; None when it cannot be read.
+
+    `absent`: shards that the commit's `files` do not hold, whatever was selected of them.
+    """
     try:
         index = json.loads(content.decode("utf-8"))
         shards = sorted(set(index["weight_map"].values()))
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
     total = (index.get("metadata") or {}).get("total_size")
-    return {"path": path, "total_size": int(total) if isinstance(total, (int, float)) else None, "shards": shards}
+    there = {file["path"] for file in files}
+    known = int(total) if isinstance(total, (int, float)) else None
+    return {"path": path, "total_size": known, "shards": shards, "absent": [one for one in shards if one not in there]}
