@@ -74,6 +74,7 @@ class ConsoleApp(Deck):
         self.player = player
         self._host_keys = HostKeys()
         self._ticked = time.monotonic()
+        self._beaten: object = None
         self.host_name = next(iter(session.state.hosts), "")
         self.choices: Sequence[HostChoice] = ()
         self.title = "gpudeck"
@@ -83,7 +84,7 @@ class ConsoleApp(Deck):
 
     async def on_mount(self) -> None:
         await self.switch_mode("overview" if self.host_name or self.player else "hosts")
-        self.set_interval(1 / FRAMES_PER_S, self.tick)
+        self.set_interval(1 / FRAMES_PER_S, self._beat)
         self.call_after_refresh(self._painted_first)
 
     def _painted_first(self) -> None:
@@ -97,8 +98,16 @@ class ConsoleApp(Deck):
             async for self.choices in controls.choices():
                 pass
 
+    def _beat(self) -> None:
+        """The frame clock: a beat without a new fact, in the same second, has nothing to paint."""
+        session = self.session
+        moment = (session.state.seq, int(session.now()), session.recording, self.host_name, self.choices, self.screen)
+        if self.player or moment != self._beaten:
+            self._beaten = moment
+            self.tick()
+
     def tick(self) -> None:
-        """One beat of the frame clock: the visible screen alone is painted."""
+        """Paint this moment: the visible screen alone."""
         before, self._ticked = self._ticked, time.monotonic()
         if self.player:
             self.player.tick(self._ticked - before)

@@ -46,10 +46,15 @@ def _link(host: HostState, now: float) -> list[Part]:
     if link.via:
         parts.append(Part((Cell("via " + " → ".join(link.via), "label"),), 4))
     if known(link.heard_t):
-        parts.append(Part((Cell(f"{format_duration(max(0.0, now - link.heard_t))} ago", "label"),), 2))
+        parts.append(Part((Cell(f"{_age(now - link.heard_t)} ago", "label"),), 2))
     if known(link.rtt_s):
         parts.append(Part((Cell(f"⇄ {format_duration(link.rtt_s)}", "label"),), 3))
     return parts
+
+
+def _age(seconds: float) -> str:
+    """Whole seconds: milliseconds would change, and be painted, at every beat of the frame clock."""
+    return f"{max(0, int(seconds))} s" if seconds < 10 else format_duration(seconds)
 
 
 def _right(frame: Frame) -> list[Part]:
