@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from console.events.serve import ServerPhase
 
-Phase = Literal[
-    "spawn",
-    "imports",
-    "distributed",
-    "weights",
-    "draft_weights",
-    "kv",
-    "graphs",
-    "warmup",
-    "ready",
-    "stopping",
-    "stopped",
-    "crashed",
-]
+Phase = ServerPhase
 
 # The order in which one start walks through them; the draft model's block repeats KV and graphs after its weights.
 TARGET_BLOCK: tuple[Phase, ...] = ("imports", "distributed", "weights", "kv", "graphs")
