@@ -47,7 +47,7 @@ def host_named(config: Config, name: str) -> HostConfig:
     ssh_config = Path(config.settings.ssh_config) if config.settings.ssh_config else None
     aliases = ssh_aliases(ssh_config)
     if name not in aliases and not _changed_by_ssh(name, ssh_config):
-        from console.cli.main import COMMANDS
+        from console.cli.commands import COMMANDS
 
         near = get_close_matches(name, [*COMMANDS, *config.hosts, *aliases], n=1, cutoff=0.5)
         hint = f"; did you mean {near[0]!r}?" if near else "; `gpudeck --help` lists the commands"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from console.cli.main import COMPLETE
+from console.cli.commands import COMPLETE
 from console.cli.stop import USAGE, StopError
 
 

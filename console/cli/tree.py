@@ -6,8 +6,8 @@ from importlib import import_module
 
 import click
 
+from console.cli.commands import COMMANDS
 from console.cli.flags import OPTIONS
-from console.cli.main import COMMANDS
 
 
 class _Tree(click.Group):

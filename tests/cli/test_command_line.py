@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from console.cli.main import COMMANDS
+from console.cli.commands import COMMANDS
 from tests.support.gpudeck import Gpudeck
 
 
