@@ -29,19 +29,20 @@ async def second_opinion(flags: Flags, session: LiveSession, host: str, asked: A
     """One call for each concurrency, one run for all of them. Raises StopError."""
     box, state = box_of(session, host), session.state.hosts[host]
     key = serving.secrets_of(asked.recipe).flags.get("api-key") if asked.recipe else None
+    env = asked.recipe.env if asked.recipe else {}
     job, seen = find_job(state, asked.server.id), asked.server.seen
     assert seen is not None
     with asking():
         subject = await worker.look(box, seen, state.hardware, job.meta if job else {}, key)
         python = worker.interpreter(box, subject, asked.recipe.python if asked.recipe else None)
         try:
-            module = await opinion.module_of(box.agent, python)
+            module = await opinion.module_of(box.agent, python, env)
         except opinion.NoBenchmarkError as error:
             raise StopError(FAILED, f"{error}.") from error
     data = b""
     for users in asked.preset.concurrency:
         say(flags, f"{module} at C={users}")
-        spec = opinion.job_spec(subject, asked.preset, users, module, python, key)
+        spec = opinion.job_spec(subject, asked.preset, users, module, python, key, env)
         started, _ = await begin(session, host, spec)
         ended = await follow(session, host, started, lambda _: None, flags.timeout)
         if ended.exit_code != 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 
 import msgspec
 
@@ -18,9 +19,10 @@ KIND = "second-opinion"
 MODULES = ("sglang.benchmark.serving", "sglang.bench_serving")  # the newer name first
 RESULT = "sglang.jsonl"
 FIND_S = 60.0
-# Prints the first of these modules that this interpreter has.
+# Prints the first of these modules that this interpreter has; isolated, but with the recipe's PYTHONPATH.
 _FIND = (
-    "import importlib.util as u, sys\n"
+    "import importlib.util as u, os, sys\n"
+    "sys.path[:0] = [p for p in os.environ.get('PYTHONPATH', '').split(os.pathsep) if p]\n"
     "def has(name):\n"
     "    try:\n"
     "        return u.find_spec(name) is not None\n"
@@ -34,11 +36,11 @@ class NoBenchmarkError(Exception):
     """The interpreter has no SGLang benchmark."""
 
 
-async def module_of(agent: Agent, python: str) -> str:
-    """The benchmark's module in this version of SGLang."""
+async def module_of(agent: Agent, python: str, env: Mapping[str, str]) -> str:
+    """The benchmark's module in this version of SGLang. `env`: the recipe's."""
     out = b""
     argv = [python, "-I", "-c", _FIND, *MODULES]
-    async with agent.stream("exec", argv=argv, timeout_s=FIND_S) as stream:
+    async with agent.stream("exec", argv=argv, env=dict(env), timeout_s=FIND_S) as stream:
         async for part in stream:
             out += base64.b64decode(part["data"]) if part["fd"] == 1 else b""
     found = out.decode("ascii", "replace").strip()
@@ -47,8 +49,10 @@ async def module_of(agent: Agent, python: str) -> str:
     return found
 
 
-def job_spec(subject: Subject, preset: Preset, users: int, module: str, python: str, key: str | None) -> JobSpec:
-    """One call for one concurrency; its result lies in the job's folder."""
+def job_spec(
+    subject: Subject, preset: Preset, users: int, module: str, python: str, key: str | None, env: Mapping[str, str]
+) -> JobSpec:
+    """One call for one concurrency, in the recipe's environment; its result lies in the job's folder."""
     osl = preset.osl if users < 64 else preset.osl_high
     argv = (
         python, "-m", module,
@@ -59,9 +63,8 @@ def job_spec(subject: Subject, preset: Preset, users: int, module: str, python: 
         "--output-file", f"{{job_dir}}/{RESULT}", "--disable-tqdm", "--flush-cache",
     )  # fmt: skip
     secret = {"OPENAI_API_KEY": key} if key else {}
-    return JobSpec(
-        kind=KIND, key=f"port {subject.server.port}", argv=argv, secret_env=secret, env={"HF_HUB_OFFLINE": "1"}
-    )
+    added = {**env, "HF_HUB_OFFLINE": "1"}
+    return JobSpec(kind=KIND, key=f"port {subject.server.port}", argv=argv, secret_env=secret, env=added)
 
 
 def as_run(data: bytes, told: Manifest) -> tuple[Manifest, tuple[Point, ...]]:
