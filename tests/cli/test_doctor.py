@@ -117,9 +117,8 @@ def test_the_bundle_holds_what_a_report_needs_and_no_names(gpudeck: Gpudeck, ser
     recordings = gpudeck.home / "data" / "gpudeck" / "recordings"
     recordings.mkdir(parents=True, mode=0o700)
     recorded = recordings / "20260131T221504.000-secretbox.jsonl"
-    assert gpudeck.run("status", alias, "--record", str(recorded)).returncode == 0
     bundle = tmp_path / "report.tar.gz"
-    assert gpudeck.run("doctor", alias, "--bundle", str(bundle)).returncode == 0
+    assert gpudeck.run("doctor", alias, "--record", str(recorded), "--bundle", str(bundle)).returncode == 0
     files = opened(bundle)
     assert stat.S_IMODE(bundle.stat().st_mode) == 0o600
     assert files.keys() == {"doctor.json", "status.json", "versions.json", "recording.jsonl"}
