@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
+
+import click
 
 from console.cli.asking import terminal_asker
 from console.cli.flags import Flags
 from console.cli.stop import CONNECTION, INTERRUPTED, TIMED_OUT, USAGE, StopError
 from console.config import Config, ConfigError, HostConfig, load_config
 from console.config.aliases import ssh_aliases
+from console.events import Stamped
 from console.remote.asker import Asker
 from console.session.live import LiveSession
 from console.session.picker import DEMO, LOCAL
 from console.session.ways import Ways
 from console.state import State
+from console.values.secrets import redact
 
 T = TypeVar("T")
 
@@ -98,9 +102,18 @@ async def connected(flags: Flags, name: str) -> AsyncIterator[LiveSession]:
     config = configuration(flags)
     host = host_named(config, name)
     async with live(flags, [host], config, flags.record, terminal_asker()) as session:
+        if flags.verbose:
+            session.bus.listen(_narrate)
         session.start()
         await reach(session, name, config.settings.timeout)
         yield session
+
+
+def _narrate(stamped: Stamped) -> None:
+    """`-v`: every fact as it is told, on standard error."""
+    event = stamped.event
+    words = " ".join(str(getattr(event, name)) for name in ("state", "sentence", "reason") if hasattr(event, name))
+    click.echo(redact(f"{stamped.t:9.3f}  {type(event).__name__}  {words}".rstrip()), err=True)
 
 
 async def reach(session: LiveSession, name: str, timeout_s: float | None) -> None:
@@ -123,8 +136,3 @@ def run(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     except KeyboardInterrupt as error:
         raise StopError(INTERRUPTED, "Interrupted.") from error
-
-
-def every_slice(session: LiveSession, name: str, *slices: str) -> Callable[[State], bool]:
-    """A condition: each of these slices of the box has heard a fact."""
-    return lambda state: all(state.hosts[name].revisions[part] for part in slices)

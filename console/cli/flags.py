@@ -39,7 +39,7 @@ OPTIONS: tuple[click.Option, ...] = (
     click.Option(["--no-color"], is_flag=True, help="No colour (also NO_COLOR)."),
     click.Option(["--ascii"], is_flag=True, help="ASCII glyphs and borders."),
     click.Option(["--host", "hosts"], multiple=True, metavar="NAME", help="A host whose name is also a command."),
-    click.Option(["-v", "--verbose"], is_flag=True, help="Say more on standard error."),
+    click.Option(["-v", "--verbose"], is_flag=True, help="Tell every fact on standard error."),
     click.Option(["-q", "--quiet"], is_flag=True, help="Say nothing but errors on standard error."),
 )
 

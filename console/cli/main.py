@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
@@ -99,11 +98,6 @@ def _route(rest: list[str], hosts: tuple[str, ...]) -> tuple[str, list[str]]:
     if any(word in ("--help", "-h") for word in options):
         return "help", []
     return ("replay" if any(word.split("=")[0] == "--replay" for word in options) else "open"), rest
-
-
-def nearest_command(word: str) -> str | None:
-    """The command that a mistyped word may have meant."""
-    return next(iter(get_close_matches(word, COMMANDS, n=1, cutoff=0.5)), None)
 
 
 def _one_sentence(error: click.ClickException) -> str:

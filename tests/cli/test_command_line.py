@@ -98,3 +98,10 @@ def test_the_demo_runs_headless_to_its_end(gpudeck: Gpudeck) -> None:
 def test_the_demo_box_is_a_box_like_any_other(gpudeck: Gpudeck) -> None:
     status = gpudeck.json("status", "demo")
     assert (status["host"], status["demo"], len(status["gpus"])) == ("demo", True, 8)
+
+
+def test_verbose_tells_every_fact_on_standard_error(gpudeck: Gpudeck) -> None:
+    done = gpudeck.run("status", "local", "--json", "-v")
+    assert done.stdout.startswith('{"schema"')
+    for kind in ("LinkChanged  up", "DisksSampled", "GpusSampled"):
+        assert kind in done.stderr
