@@ -43,11 +43,13 @@ def command(
 
 
 async def _deploy(flags: Flags, host: str, recipe: Recipe, given: Given) -> int:
-    async with connected(flags, host) as session:
+    async with connected(flags, host, follows=not (given.dry_run or given.detach)) as session:
         if not given.dry_run:
             changing(session, host, "nothing is deployed")
         await settled(session, host)
         recipe = serving.recipe_on(session, host, recipe)
+        if not (given.dry_run or given.swap) and serve_start.same_job(session, host, recipe):
+            return await serve_start.start(flags, session, host, recipe, given)
         say(flags, f"preflight: asking {host} for everything that {recipe.name} needs …")
         whole = await serving.planned(session, host, recipe, given.accept, serve_start.replaced(session, host, given))
         if given.dry_run:

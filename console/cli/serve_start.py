@@ -27,7 +27,7 @@ async def start(
 ) -> int:
     """Start the recipe's server, or follow it when it runs already. `whole`: its plan, when it was just made."""
     swapped = _swapped(session, host, given)
-    if swapped is None and (same := _same(session, host, recipe)):
+    if swapped is None and not given.dry_run and (same := same_job(session, host, recipe)):
         say(flags, f"The same server runs already (job {same}): following it.")
         return await finish(flags, session, host, recipe, same, given)
     if whole is None:
@@ -56,8 +56,8 @@ def replaced(session: LiveSession, host: str, given: Given) -> frozenset[int]:
     return frozenset(server.seen.processes) if server is not None and server.seen else frozenset()
 
 
-def _same(session: LiveSession, host: str, recipe: Recipe) -> str:
-    """The running job of this recipe; another user's ends the command."""
+def same_job(session: LiveSession, host: str, recipe: Recipe) -> str:
+    """The running job of this recipe, empty when there is none; another user's ends the command."""
     jobs = session.state.hosts[host].jobs.jobs
     for job in jobs if known(jobs) else ():
         if job.kind == SERVE_JOB and job.state == "running" and job.meta.get("recipe") == recipe.name:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from console.gates.arguments import Finding, Validation, arguments_gate, check_flags
+from console.gates.arguments import REPAIR, Finding, Validation, arguments_gate, check_flags
 from console.gates.drafter import Pair, drafter_gate
 from console.gates.fitting import fit_of
 from console.gates.gate import Gate, Verdict
@@ -36,7 +36,7 @@ def assess(inputs: Inputs, findings: list[Finding], validation: Validation | Non
     recipe, engine, args = inputs.recipe, inputs.engine, inputs.args
     context = args.get("context-length")
     return (
-        _memory(inputs, context if isinstance(context, int) else None),
+        _memory(inputs, validation, context if isinstance(context, int) else None),
         arguments_gate(recipe.name, engine, findings, validation, _served(inputs, engine)),
         _drafter(inputs, engine),
         ports_gate(wanted_ports(recipe.port, args), inputs.ports),
@@ -57,10 +57,10 @@ def _served(inputs: Inputs, engine: Engine | Unknown) -> dict[str, Any]:
     return {"architecture": name, "module": module, "ready_recipes": list(inputs.ready_recipes)}
 
 
-def _memory(inputs: Inputs, context: int | None) -> Gate:
+def _memory(inputs: Inputs, validation: Validation | None, context: int | None) -> Gate:
     if inputs.gpus_needed == 0:
         return no_memory_gate(inputs.recipe.name)
-    return memory_gate(inputs.recipe.name, fit_of(inputs), context=context)
+    return memory_gate(inputs.recipe.name, fit_of(inputs, validation.resolved if validation else None), context=context)
 
 
 def _drafter(inputs: Inputs, engine: Engine | Unknown) -> Gate:
@@ -69,7 +69,10 @@ def _drafter(inputs: Inputs, engine: Engine | Unknown) -> Gate:
     if not known(engine):
         verdict: Verdict = "unknown" if algorithm else "pass"
         sentence = f"Nothing is known of this SGLang: {engine.reason}." if algorithm else "No speculation."
-        return Gate(name="drafter", verdict=verdict, state=verdict, subject=recipe.name, sentence=sentence)
+        ways = (REPAIR,) if algorithm else ()
+        return Gate(
+            name="drafter", verdict=verdict, state=verdict, subject=recipe.name, sentence=sentence, way_out=ways
+        )
     block = args.get("speculative-dflash-block-size") or args.get("speculative-num-draft-tokens")
     topk = args.get("speculative-eagle-topk")
     return drafter_gate(

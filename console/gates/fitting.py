@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import msgspec
 
 from console.gates.gpus import GpuView, foreign_bytes
 from console.gates.inputs import Inputs, Repository
@@ -15,8 +18,9 @@ from console.models.weights import Layout, Weights, stage_bytes
 from console.values import Unknown, known
 
 
-def fit_of(inputs: Inputs) -> Fit | Unknown:
-    """The fit of a recipe on its GPUs, or the first thing that is not known."""
+def fit_of(inputs: Inputs, resolved: Mapping[str, Any] | None = None) -> Fit | Unknown:
+    """The fit of a recipe on its GPUs, or the first thing that is not known. `resolved`: what SGLang's own
+    validation made of the arguments; its default fraction beats the formula's, which is one version's."""
     config, weights = inputs.target.config, inputs.target.weights
     if not known(config):
         return config
@@ -32,7 +36,11 @@ def fit_of(inputs: Inputs) -> Fit | Unknown:
         return element
     if drafter is not None and not known(drafter):
         return drafter
-    return fit(_request(inputs, config, weights, shape, rooms, element, drafter))
+    request = _request(inputs, config, weights, shape, rooms, element, drafter)
+    own = (resolved or {}).get("mem_fraction_static")
+    if request.fraction is None and isinstance(own, float) and 0 < own < 1:
+        request = msgspec.structs.replace(request, resolved=own)
+    return fit(request)
 
 
 def _request(
@@ -142,10 +150,12 @@ def _drafter(inputs: Inputs) -> Drafter | Unknown | None:
     if not known(held):
         return Unknown(f"the drafter's weights: {held.reason}")
     layers = draft.config.count("num_hidden_layers") if known(draft.config) else draft.config
+    if not known(layers):
+        return Unknown(f"the drafter's KV cache: {layers.reason}")
     element = _element({}, draft.config) if known(draft.config) else 2.0
     return Drafter(
         weights_bytes=held,
-        layers=layers if known(layers) else 0,
+        layers=layers,
         shape=geometry(draft.config) if known(draft.config) else draft.config,
         element=element if known(element) else 2.0,
         source=source,

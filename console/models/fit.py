@@ -48,7 +48,9 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FitRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the arithmetic needs. `fraction` None: SGLang's own default. `element`: bytes per KV element."""
+    """Everything the arithmetic needs. `fraction` None: SGLang's own default. `element`: bytes per KV element.
+
+    `resolved`: that default as the box's own SGLang resolved it; None: by the formula."""
 
     weights: Weights
     shape: Geometry
@@ -57,6 +59,7 @@ class FitRequest(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[GpuRoom, ...]
     element: float
     fraction: float | None = None
+    resolved: float | None = None
     page_size: int = 1
     multimodal: bool = False
     drafter: Drafter | None = None
@@ -111,7 +114,7 @@ class _Stage(msgspec.Struct, frozen=True):
 def fit(request: FitRequest) -> Fit:
     """The fit on exactly `request.gpus`, in rank order: the ranks of a stage lie side by side."""
     smallest_mib = min(gpu.total_bytes for gpu in request.gpus) / (1 << 20)
-    default = static_plan(smallest_mib, request.serving).fraction
+    default = request.resolved or static_plan(smallest_mib, request.serving).fraction
     fraction = default if request.fraction is None else request.fraction
     pre = min(gpu.free_bytes for gpu in request.gpus) - CONTEXT_BYTES
     stages = _stages(request, pre, fraction)
@@ -194,13 +197,17 @@ def _sources(request: FitRequest) -> tuple[tuple[str, str], ...]:
 
 
 def _fraction_source(request: FitRequest) -> str:
-    return "the recipe" if request.fraction is not None else f"default of SGLang {VERSION}"
+    if request.fraction is not None:
+        return "the recipe"
+    return "default of the box's SGLang" if request.resolved else f"default of SGLang {VERSION}"
 
 
 def _caveats(request: FitRequest) -> tuple[str, ...]:
     said = []
     if request.version != VERSION:
         said.append(f"the formulas are SGLang {VERSION}'s, the box has {request.version}")
+    if request.weights.note and not request.measured:
+        said.append(request.weights.note)
     if request.weights.resident != 1.0 and not request.measured:
         said.append("this format is laid out anew while loading: 9 to 13 % above the files")
     if request.drafter and isinstance(request.drafter.shape, Unknown):

@@ -46,6 +46,8 @@ def test_start_prove_look_and_stop(box: Box) -> None:
     assert alive(pid)
     # the same start follows, another one finds the port taken
     assert box.serve("start", "tiny", "--detach").strip() == json.dumps({"job": started["id"]}, separators=(",", ":"))
+    again = box.gpudeck.run("deploy", "local", "tiny", "--detach", STANDIN_KEY=KEY)
+    assert json.loads(again.stdout) == {"job": started["id"]}, again.stderr
     # the key went through a 0600 file, into no argument, no record, and masked out of the log
     job = box.jobs / str(started["id"])
     assert KEY not in (job / "job.json").read_text()
