@@ -90,7 +90,7 @@ def command(flags: Flags, /, host: str, **given: Any) -> int:
 
 async def _bench(flags: Flags, host: str, preset: Preset, given: dict[str, Any]) -> int:
     recipe = named(flags, given["recipe"]) if given["recipe"] else None
-    async with connected(flags, host) as session:
+    async with connected(flags, host, follows=not (given["dry_run"] or given["detach"])) as session:
         if not given["dry_run"]:
             changing(session, host, "nothing is measured")
         await settled(session, host)

@@ -14,6 +14,7 @@ import click
 
 from console.cli.asking import terminal_asker
 from console.cli.flags import Flags
+from console.cli.recording import recording_file
 from console.cli.stop import CONNECTION, INTERRUPTED, TIMED_OUT, USAGE, StopError
 from console.config import Config, ConfigError, HostConfig, load_config
 from console.config.aliases import ssh_aliases
@@ -97,11 +98,12 @@ def check_new_file(record: Path) -> None:
 
 
 @contextlib.asynccontextmanager
-async def connected(flags: Flags, name: str) -> AsyncIterator[LiveSession]:
-    """A one-shot command's session with one box whose link is up; recorded only with `--record`."""
+async def connected(flags: Flags, name: str, *, follows: bool = False) -> AsyncIterator[LiveSession]:
+    """A command's session with one box whose link is up. Recorded only with `--record`, unless it follows a job."""
     config = configuration(flags)
     host = host_named(config, name)
-    async with live(flags, [host], config, flags.record, terminal_asker()) as session:
+    record = recording_file(flags, [name], config) if follows else flags.record
+    async with live(flags, [host], config, record, terminal_asker()) as session:
         if flags.verbose:
             session.bus.listen(_narrate)
         session.start()

@@ -46,7 +46,7 @@ def command(flags: Flags, /, host: str, repo: str, **given: Any) -> int:
 
 
 async def _download(flags: Flags, host: str, want: Want, given: dict[str, Any], accept: tuple[str, ...]) -> int:
-    async with connected(flags, host) as session:
+    async with connected(flags, host, follows=not (given["dry_run"] or given["detach"])) as session:
         if not given["dry_run"]:
             changing(session, host, "nothing is downloaded")
         box = box_of(session, host)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 
 from console.cli.boxes import configuration, host_named, live, run
 from console.cli.flags import Flags
+from console.cli.recording import recording_file
 from console.cli.stop import USAGE, StopError
 from console.config import Config, HostConfig
-from console.config.paths import make_private_dir, recordings_dir
-from console.journal import make_room
 
 
 @click.command("open")
@@ -37,17 +34,6 @@ async def open_console(flags: Flags, boxes: list[HostConfig], config: Config) ->
     from console.screens.asking import ScreenAsker
 
     asker = ScreenAsker()
-    async with live(flags, boxes, config, recording_file(flags, boxes, config), asker) as session:
+    async with live(flags, boxes, config, recording_file(flags, [box.name for box in boxes], config), asker) as session:
         session.looks_first = True
         await show(session, config, asker=asker)
-
-
-def recording_file(flags: Flags, boxes: list[HostConfig], config: Config) -> Path | None:
-    """Where the session is recorded: as asked, by default in the data directory, or nowhere."""
-    if flags.record is not None or not config.settings.record:
-        return flags.record
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")[:-3]
-    name = "+".join(box.name for box in boxes).replace("/", "_")[:80] or "console"
-    directory = make_private_dir(recordings_dir())
-    make_room(directory)
-    return directory / f"{stamp}-{name}.jsonl"

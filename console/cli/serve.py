@@ -53,7 +53,8 @@ def command(flags: Flags, /, host: str, action: str, name: str | None, **given: 
 
 async def _serve(flags: Flags, host: str, action: str, name: str, given: Given) -> int:
     recipe = named(flags, name) if action in _OF_RECIPE else None
-    async with connected(flags, host) as session:
+    follows = action in ("start", "restart") and not (given.dry_run or given.detach)
+    async with connected(flags, host, follows=follows) as session:
         if (action in _OF_RECIPE or action in _OF_SERVER) and not given.dry_run:
             changing(session, host, f"no {action}")
         await settled(session, host)

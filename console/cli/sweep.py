@@ -103,7 +103,7 @@ class _Sweeping:
         self.failed: list[str] = []
 
     async def run(self, dry_run: bool) -> int:
-        async with connected(self.flags, self.host) as session:
+        async with connected(self.flags, self.host, follows=not dry_run) as session:
             if not dry_run:
                 changing(session, self.host, "no sweep")
             await settled(session, self.host)
