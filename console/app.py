@@ -138,6 +138,7 @@ class ConsoleApp(Deck):
             )
             self.session.controls.publish(issued)
         if refused:
+            self.clear_notifications()  # a key that is pressed again says the same once
             self.notify(refused, severity="warning")
             return
         HANDLERS[intent.id](self, frame)

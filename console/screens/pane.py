@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from console.screens.frame import Frame, stale_text
+from console.screens.frame import STALE_S, Frame, stale_text
 from console.values import Unknown
 from widgets.cells import Line
 from widgets.lines import Lines
@@ -19,7 +19,10 @@ def fill(widget: Lines, lines: Sequence[Line]) -> None:
 
 
 class DeckPane(Pane):
-    """Subclasses name their slices and implement `show`, and `data_t` when their data ages."""
+    """Subclasses name their slices and implement `show`, and `data_t` when their data ages.
+
+    `stale_after_s` allows for the period of the data; without a link nothing new can come, whatever the period.
+    """
 
     slices: ClassVar[tuple[str, ...]] = ()
     stale_after_s: ClassVar[float] = 3.0
@@ -28,7 +31,8 @@ class DeckPane(Pane):
     def paint(self, frame: Frame) -> None:
         """Paint what changed since the last frame."""
         host = frame.host
-        stale = stale_text(self.data_t(frame), frame.now, self.stale_after_s)
+        connected = host is not None and host.link.state == "up"
+        stale = stale_text(self.data_t(frame), frame.now, self.stale_after_s if connected else STALE_S)
         key = (host.name, *(host.revisions[name] for name in self.slices), stale) if host else None
         if key == self._painted and key is not None:
             return

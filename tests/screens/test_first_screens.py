@@ -116,6 +116,21 @@ async def test_stale_values_stay_with_their_age(size: tuple[int, int]) -> None:
     assert "86.0/95.6" in text
 
 
+async def test_without_a_link_no_pane_looks_fresh() -> None:
+    session = PlayedSession(*HEALTHY, hosts=["ct200"])
+    session.t = 4.0
+    session.tell(LinkChanged(host="ct200", state="lost"))
+    text = await shown(session, (120, 40))
+    assert "GPUs  ◌ stale 4.0 s" in text
+    assert "Disks  ◌ stale 4.0 s" in text
+
+
+async def test_a_refused_key_that_is_pressed_again_says_so_once() -> None:
+    session = PlayedSession(*HEALTHY, hosts=["ct200"])
+    session.tell(LinkChanged(host="ct200", state="lost"))
+    assert (await shown(session, (120, 40), "D", "S", "X", "D")).count("The link is lost.") == 1
+
+
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_the_picker(size: tuple[int, int]) -> None:
     text = await shown(PlayedSession(choices=CHOICES), size)
