@@ -24,7 +24,10 @@ Curve = tuple[float, MaybeFloat, MaybeFloat, MaybeFloat, bool]
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A named curve: xs ascending, ys with None for a gap, ends of 95 % bars, indices of flagged points."""
+    """A named curve: xs ascending, ys with None for a gap, ends of 95 % bars, indices of flagged points.
+
+    `guide`: no measurement, a line to read the others by.
+    """
 
     name: str
     xs: tuple[float, ...]
@@ -35,6 +38,7 @@ class Line(msgspec.Struct, frozen=True):
     ghost: bool = False
     joined: bool = True
     value: str = ""
+    guide: bool = False
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -86,7 +90,8 @@ def speeds(runs: Sequence[Run], slo_user_tok_s: Number) -> Figure:
         lines.append(Line("frontier", tuple(x for x, _ in best), tuple(y for _, y in best)))
     if known(slo_user_tok_s):
         top = max((y for line in lines for y in line.ys if y is not None), default=1.0)
-        lines.append(Line(f"SLO {slo_user_tok_s:g} tok/s/user", (slo_user_tok_s, slo_user_tok_s), (0.0, top)))
+        limit = (slo_user_tok_s, slo_user_tok_s)
+        lines.append(Line(f"SLO {slo_user_tok_s:g} tok/s/user", limit, (0.0, top), guide=True))
     return Figure("speeds", "Per GPU against per user", "tok/s/user", "output tok/s/GPU", tuple(lines))
 
 

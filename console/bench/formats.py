@@ -54,12 +54,12 @@ def _md_table(table: Table) -> list[str]:
 
 def _figure_table(figure: Figure) -> Table:
     """A figure as numbers, where no picture can be."""
-    xs = sorted({x for line in figure.lines for x in line.xs})
+    lines = [line for line in figure.lines if not line.guide]
     rows = []
-    for x in xs:
-        cells = [next((y for at, y in zip(line.xs, line.ys, strict=True) if at == x), None) for line in figure.lines]
+    for x in sorted({x for line in lines for x in line.xs}):
+        cells = [next((y for at, y in zip(line.xs, line.ys, strict=True) if at == x), None) for line in lines]
         rows.append((f"{x:g}", *("–" if y is None else f"{y:.4g}" for y in cells)))
-    return Table(figure.title, (figure.x_label, *(line.name for line in figure.lines)), tuple(rows))
+    return Table(figure.title, (figure.x_label, *(line.name for line in lines)), tuple(rows))
 
 
 def web_page(report: Report, draw: Draw) -> str:

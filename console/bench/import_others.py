@@ -10,6 +10,7 @@ from console.bench.points import NOT_TOLD, Percentiles, Point
 from console.bench.stats import Number
 from console.values import known
 
+CLOSED = ("concurrent", "synchronous")
 CLIENT_WARNINGS = {"generation_delay_ttft", "root_late"}
 
 
@@ -19,10 +20,7 @@ def read_guidellm(rows: list[dict[str, Any]]) -> ImportedRun:
     points = [_guidellm_point(benchmark) for benchmark in document["benchmarks"]]
     backend = ((document.get("config") or {}).get("spec") or {}).get("backend") or {}
     setup = {"model": backend.get("model"), "load_mode": "closed", "prompt_format": "chat"}
-    if any(
-        (b["config"]["strategy"] or {}).get("type_") not in ("concurrent", "synchronous")
-        for b in document["benchmarks"]
-    ):
+    if any(_strategy(one).get("type_", "concurrent") not in CLOSED for one in document["benchmarks"]):
         setup["load_mode"] = "poisson"
     version = document["metadata"]["guidellm_version"]
     remarks = (
@@ -32,12 +30,18 @@ def read_guidellm(rows: list[dict[str, Any]]) -> ImportedRun:
     return ImportedRun("guidellm", numbered(points), setup, {"tool_version": version}, remarks)
 
 
+def _strategy(benchmark: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = (benchmark.get("config") or {}).get("strategy") or {}
+    return found
+
+
 def _guidellm_point(benchmark: dict[str, Any]) -> Point:
-    metrics, strategy = benchmark["metrics"], benchmark["config"].get("strategy") or {}
-    totals, tpot = metrics["request_totals"], _of(metrics, "inter_token_latency_ms")
+    metrics, strategy = benchmark["metrics"], _strategy(benchmark)
+    totals, tpot = metrics.get("request_totals") or {}, _of(metrics, "inter_token_latency_ms")
     users = strategy.get("streams") or strategy.get("max_concurrency")
-    seconds, finished, failed = number(benchmark["duration"]), totals["successful"], totals["errored"]
-    active = _successful(metrics, "request_concurrency").get("mean")
+    seconds, finished, failed = number(benchmark["duration"]), totals.get("successful", 0), totals.get("errored", 0)
+    concurrency = metrics.get("request_concurrency") or {}
+    active = (concurrency.get("successful") or concurrency.get("total") or {}).get("mean")
     point = Point(
         concurrency=users if isinstance(users, int) else max(1, round(active or 1)),
         repeat=0,
@@ -55,7 +59,7 @@ def _guidellm_point(benchmark: dict[str, Any]) -> Point:
         concurrency_mean=number(active),
         request_s=ratio(number(finished), seconds),
     )
-    doubts = [w["message"] for w in benchmark.get("warnings") or [] if w["code"] in CLIENT_WARNINGS]
+    doubts = [w.get("message") or w["code"] for w in benchmark.get("warnings") or [] if w["code"] in CLIENT_WARNINGS]
     return _judge(point, finished, failed, ClientHealth(warning="; ".join(doubts)))
 
 
@@ -65,7 +69,8 @@ def _successful(metrics: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _of(metrics: dict[str, Any], name: str, factor: float = 1.0) -> Percentiles:
-    levels = _successful(metrics, name).get("percentiles") or {}
+    told = _successful(metrics, name)
+    levels = {"p50": told.get("median"), **(told.get("percentiles") or {})}
     values = [number(levels.get(key)) for key in ("p50", "p95", "p99")]
     return Percentiles(*[value * factor if known(value) else value for value in values])
 

@@ -18,7 +18,7 @@ def read_sglang(rows: list[dict[str, Any]]) -> ImportedRun:
     """One row a point."""
     remarks = ["a failed request shows only as a missing one", "throughput includes ramp-up and drain"]
     if any(row.get("accept_length") is not None for row in rows):
-        remarks.append("accept_length is the server's since its start, not this run's: left out")
+        remarks.append("the accept length is the server's since its start, not this run's: left out")
     info = rows[-1].get("server_info") or {}
     treatment = serverinfo.treatment(info)
     return ImportedRun(
@@ -130,5 +130,5 @@ def read_vllm(rows: list[dict[str, Any]]) -> ImportedRun:
         "load_mode": "closed" if last.get("request_rate") == "inf" else "poisson",
         "prompt_format": last.get("backend"),
     }
-    remarks = ("throughput includes ramp-up and drain", "itl is one sample a chunk: read as ICL")
+    remarks = ("throughput includes ramp-up and drain", "the tool's ITL is one sample a chunk: read as ICL")
     return ImportedRun("vllm", numbered(points), setup, {}, remarks)

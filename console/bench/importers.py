@@ -21,12 +21,15 @@ def import_file(data: bytes, file_name: str) -> ImportedRun:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ImportFormatError(f"{file_name} is no text") from error
+        raise ImportFormatError(f"the file {file_name} is no text") from error
     rows = [clean_tree(_finite(row), 200_000) for row in _rows(text, file_name)]
-    for known_shape, reader in READERS:
+    for tool, known_shape, reader in READERS:
         if rows and all(known_shape(row) for row in rows):
-            return reader(rows)
-    raise ImportFormatError(f"{file_name} is no result of SGLang, vLLM, GuideLLM or AIPerf that is known here")
+            try:
+                return reader(rows)
+            except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+                raise ImportFormatError(f"the file {file_name} is no whole result of {tool}: {error!r}") from error
+    raise ImportFormatError(f"the file {file_name} is no result of SGLang, vLLM, GuideLLM or AIPerf that is known here")
 
 
 def _rows(text: str, file_name: str) -> list[dict[str, Any]]:
@@ -37,7 +40,7 @@ def _rows(text: str, file_name: str) -> list[dict[str, Any]]:
     except ValueError:
         rows = _json_lines(text, file_name)
     if not all(isinstance(row, dict) for row in rows):
-        raise ImportFormatError(f"{file_name} holds something else than objects")
+        raise ImportFormatError(f"the file {file_name} holds something else than objects")
     return rows
 
 
@@ -47,7 +50,7 @@ def _json_lines(text: str, file_name: str) -> list[Any]:
         try:
             rows += [json.loads(line)] if line.strip() else []
         except ValueError as error:
-            raise ImportFormatError(f"{file_name}:{number} is no JSON") from error
+            raise ImportFormatError(f"the file {file_name} is no JSON in line {number}") from error
     return rows
 
 
@@ -69,7 +72,8 @@ def _is_vllm(row: dict[str, Any]) -> bool:
 
 
 def _is_guidellm(row: dict[str, Any]) -> bool:
-    return "guidellm_version" in (row.get("metadata") or {}) and isinstance(row.get("benchmarks"), list)
+    metadata = row.get("metadata")
+    return isinstance(metadata, dict) and "guidellm_version" in metadata and isinstance(row.get("benchmarks"), list)
 
 
 def _is_aiperf(row: dict[str, Any]) -> bool:
@@ -77,10 +81,10 @@ def _is_aiperf(row: dict[str, Any]) -> bool:
 
 
 READERS = (
-    (_is_sglang, import_sglang.read_sglang),
-    (_is_vllm, import_sglang.read_vllm),
-    (_is_guidellm, import_others.read_guidellm),
-    (_is_aiperf, import_others.read_aiperf),
+    ("SGLang", _is_sglang, import_sglang.read_sglang),
+    ("vLLM", _is_vllm, import_sglang.read_vllm),
+    ("GuideLLM", _is_guidellm, import_others.read_guidellm),
+    ("AIPerf", _is_aiperf, import_others.read_aiperf),
 )
 
 __all__ = ["ImportFormatError", "ImportedRun", "import_file"]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from console.bench.import_values import ImportedRun, ImportFormatError
 from console.bench.importers import import_file
@@ -23,9 +27,14 @@ VLLM = {
 }  # fmt: skip
 
 
-def imported(name: str) -> ImportedRun:
+@functools.cache
+def whole(name: str) -> bytes:
     data = (FOLDER / name).read_bytes()
-    return import_file(gzip.decompress(data) if name.endswith(".gz") else data, name)
+    return gzip.decompress(data) if name.endswith(".gz") else data
+
+
+def imported(name: str) -> ImportedRun:
+    return import_file(whole(name), name)
 
 
 def test_sglang_python_over_chat() -> None:
@@ -110,6 +119,53 @@ def test_repeats_of_one_concurrency_count_up() -> None:
 def test_what_is_no_result_is_refused(data: bytes) -> None:
     with pytest.raises(ImportFormatError):
         import_file(data, "x.json")
+
+
+# The shortest files that still name their tool: what is missing is unknown, nothing breaks.
+SHORT = (
+    {
+        "metadata": {"version": 2, "guidellm_version": "0.8.1"},
+        "benchmarks": [{"duration": 60.0, "metrics": {"output_tokens_per_second": {"successful": {"mean": 1530.2}},
+        "request_concurrency": {"total": {"mean": 255.1}},
+        "inter_token_latency_ms": {"successful": {"median": 160.2}}}}],
+    },
+    {"aiperf_version": "0.13.0", "output_token_throughput": {"avg": 1530.2}, "inter_token_latency": {"p50": 160.2}},
+    {**VLLM, "output_throughput": 1530.2, "median_tpot_ms": 160.2},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("document", SHORT)
+def test_a_short_file_gives_what_it_holds(document: dict[str, Any]) -> None:
+    (point,) = import_file(json.dumps(document).encode(), "x.json").points
+    assert point.output_tok_s == 1530.2
+    assert point.tpot_ms.p50 == 160.2
+    assert not known(point.e2e_ms.p99)
+
+
+JUNK = st.sampled_from([None, True, -1, 1e308, "x", [], {}, [[]], {"a": {}}])
+
+
+@given(data=st.data(), name=st.sampled_from(sorted(path.name for path in FOLDER.iterdir())))
+@settings(max_examples=60, deadline=None)
+def test_any_damage_is_a_run_or_a_refusal(data: st.DataObject, name: str) -> None:
+    """One field anywhere is missing or something else: an error of the file, never of the program."""
+    document = json.loads(whole(name).decode().splitlines()[0]) if "jsonl" in name else json.loads(whole(name))
+    spot = document
+    while True:
+        key = data.draw(st.sampled_from(sorted(spot) if isinstance(spot, dict) else range(len(spot))))
+        if not isinstance(spot[key], dict | list) or not spot[key] or data.draw(st.booleans()):
+            break
+        spot = spot[key]
+    if data.draw(st.booleans()):
+        spot[key] = data.draw(JUNK)
+    else:
+        del spot[key]
+    try:
+        run = import_file(json.dumps(document).encode(), name)
+    except ImportFormatError as error:
+        assert name in str(error)
+    else:
+        assert run.source
 
 
 def test_every_number_is_finite() -> None:
