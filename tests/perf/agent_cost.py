@@ -14,14 +14,15 @@ import json
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from console.remote.bundle import STAGE0, bundle, frame
-from tests.perf.box import drift, holding
+from tests.perf.box import drift, fleet, holding
 from tests.perf.process import cpu_s as _cpu_s
 from tests.perf.table import Row
 from tests.support.agent import binding
-from tests.support.fakes import MIB, Fleet
+from tests.support.fakes import Fleet
 
 SETTLE_S = 10.0
 
@@ -31,13 +32,11 @@ def _status(pid: int, key: str) -> int:
     return int(next(line for line in text.splitlines() if line.startswith(key)).split()[1]) * 1024
 
 
-async def measure(seconds: float, python: str, holder: int) -> dict[str, float]:
-    """cpu_pct of one core, rss and peak in bytes, bytes_s of frames. `holder` is the process on the GPUs."""
+async def measure(seconds: float, python: str, holders: Sequence[int]) -> dict[str, float]:
+    """cpu_pct of one core, rss and peak in bytes, bytes_s of frames. `holders` are the processes on the GPUs."""
     with tempfile.TemporaryDirectory() as folder:
-        fleet = Fleet(
-            Path(folder), 8, used=90000 * MIB, util=97, memory_util=60, reasons=4, proc=f"{holder} {90000 * MIB}"
-        )
-        env = {key: value for key, value in fleet.env().items() if key != "FAKE_NVML_LOG"}
+        gpus = fleet(Path(folder), holders)
+        env = {key: value for key, value in gpus.env().items() if key != "FAKE_NVML_LOG"}
         agent = await asyncio.create_subprocess_exec(
             python, "-I", "-S", "-u", "-c", STAGE0, env={**os.environ, **env}, limit=1 << 20,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -49,7 +48,7 @@ async def measure(seconds: float, python: str, holder: int) -> dict[str, float]:
         agent.stdin.write(json.dumps(request).encode() + b"\n")
         counter = Counter()
         reading = asyncio.create_task(counter.read(agent.stdout))
-        drifting = asyncio.create_task(_drift(fleet))
+        drifting = asyncio.create_task(_drift(gpus))
         await asyncio.sleep(SETTLE_S)
         cpu_s, before = _cpu_s(agent.pid), counter.received
         await asyncio.sleep(seconds)
@@ -74,15 +73,15 @@ class Counter:
             self.received += len(data)
 
 
-async def _drift(fleet: Fleet) -> None:
+async def _drift(gpus: Fleet) -> None:
     for second in itertools.count():
-        drift(fleet, second)
+        drift(gpus, second)
         await asyncio.sleep(1)
 
 
 def rows(seconds: float = 30.0) -> list[Row]:
-    with holding() as holder:
-        cost = asyncio.run(measure(seconds, sys.executable, holder))
+    with holding() as holders:
+        cost = asyncio.run(measure(seconds, sys.executable, holders))
     return [
         Row(measure="agent, 8 fake GPUs, CPU", value=cost["cpu_pct"], unit="% of a core", budget=1),
         Row(measure="agent, resident", value=cost["rss_bytes"] / 1e6, unit="MB", budget=24),
@@ -94,8 +93,8 @@ def rows(seconds: float = 30.0) -> list[Row]:
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
     python = sys.argv[2] if len(sys.argv) > 2 else sys.executable
-    with holding() as holder:
-        cost = asyncio.run(measure(seconds, python, holder))
+    with holding() as holders:
+        cost = asyncio.run(measure(seconds, python, holders))
     sys.stdout.write(
         f"| agent, 8 fake GPUs | {cost['cpu_pct']:.2f} % of a core (1) | {cost['rss_bytes'] / 1e6:.1f} MB (24) | "
         f"{cost['peak_bytes'] / 1e6:.1f} MB peak (35) | {cost['bytes_s'] / 1000:.2f} kB/s (4) |\n"

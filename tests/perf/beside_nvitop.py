@@ -26,7 +26,7 @@ SECONDS = 40.0
 def nvitop(directory: Path) -> Path | None:
     """Its executable in an environment of its own; None when it cannot be installed."""
     venv.EnvBuilder(with_pip=True).create(directory)
-    pip = [directory / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "nvitop"]
+    pip = [str(directory / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "nvitop"]
     done = subprocess.run(pip, check=False, capture_output=True)
     return directory / "bin" / "nvitop" if done.returncode == 0 else None
 

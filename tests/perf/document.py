@@ -25,16 +25,17 @@ make perf                                     # everything, a quarter of an hour
 .venv/bin/python -m tests.perf --markdown     # writes this file
 ```
 
-One module of `tests/perf` is one measure. A part that is missing (sshd, a C compiler, nvitop, uvloop) is a row that says
-so. Nothing here is a test: a machine that is busy makes wall times longer, so a row over its budget is for a person to
-judge. CPU is what the kernel counted for the process, ratios come from processes that ran in the same minute.
+One module of `tests/perf` is one measure. A part that is missing (sshd, a C compiler, nvitop, uvloop) is a row that
+says so. Nothing here is a test: a busy machine makes wall times longer, so a row over its budget is for a person to
+judge. CPU is what the kernel counted for the process; ratios come from processes that ran in the same minute.
 
-- Wall times (first frame, first GPU, latency) mean something only when a processor is free. On a shared machine, as root:
-  `chrt -r 1 .venv/bin/python -m tests.perf start latency`.
+- Wall times (first frame, first GPU, latency) mean something only when a processor is free. On a shared machine, as
+  root: `chrt -r 1 .venv/bin/python -m tests.perf start latency`.
 - The agent looks for servers, so those of other people on this machine cost, too:
   `unshare --pid --fork --mount-proc .venv/bin/python -m tests.perf beside_nvitop` hides them.
-- The box is a real sshd on loopback and eight GPUs of a fake NVML library written in C (`tests/fakes/nvml.c`), loaded
-  by the real nvidia-ml-py. Each second their power and temperature change; each holds a process with a real command line.
+- The box is a real sshd on loopback with eight GPUs of a fake NVML library written in C (`tests/fakes/nvml.c`), loaded
+  by the real nvidia-ml-py. Utilisation, power and temperature change each second; each GPU holds a process with a real
+  command line.
 - The mixed hour (`tests/perf/mixed_hour.py`) is 82,800 facts: each second one GPU sample, one of the machine, ten log
   lines, twenty small ones.
 """

@@ -62,7 +62,7 @@ async def show(rate: int, recording: Path) -> None:
     """The console until it is killed."""
     session = Streamed(recording)
     streaming = asyncio.create_task(stream(session, rate))
-    await ConsoleApp(session).run_async()
+    await ConsoleApp(session).run_async()  # type: ignore[arg-type]
     streaming.cancel()
 
 

@@ -52,9 +52,9 @@ class Screen:
         with self._news:
             self._wanted, self._seen = text.encode(), None
             self._look()
-            if not self._news.wait_for(lambda: self._seen is not None, limit_s) or self._seen is None:
-                raise TimeoutError(f"{text!r} was not on the screen; the last bytes: {self._output[-2000:]!r}")
-            return self._seen
+            if seen := self._news.wait_for(lambda: self._seen, limit_s):
+                return seen
+            raise TimeoutError(f"{text!r} was not on the screen; the last bytes: {self._output[-2000:]!r}")
 
     def _read(self) -> None:
         with contextlib.suppress(OSError):
