@@ -171,6 +171,16 @@ INTENTS: tuple[Intent, ...] = (
         guard=_needs_link,
     ),
     Intent(
+        "remove",
+        ("R",),
+        "Remove",
+        "Delete the stored model under the cursor of screen 3, after a question",
+        command="gpudeck models {host} rm PATH",
+        changes=True,
+        where="live",
+        guard=_needs_link,
+    ),
+    Intent(
         "deploy",
         ("D",),
         "Deploy",

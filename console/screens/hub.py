@@ -8,11 +8,13 @@ from typing import ClassVar, cast
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from console.events.hub import StoredModel
 from console.screens.base import DeckScreen
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
-from console.views.hub import RepoRow, repo_rows, token_line
-from console.views.hub_models import detail_lines
+from console.values import format_gb, known
+from console.views.hub import RepoRow, proof_kind, repo_rows, token_line
+from console.views.hub_models import detail_lines, stored_models, users_of
 from console.views.hub_transfers import TransferRow, transfer_rows
 from widgets.cells import Cell, Line, Row, State, StateKind
 from widgets.layout import Column
@@ -26,6 +28,13 @@ COLUMNS = (
     Column("size", 9, align="right", priority=1),
     Column("proof", 13),
     Column("where", 8, flex=3, priority=2),
+)
+STORED = (
+    Column("size", 9, align="right"),
+    Column("proof", 13),
+    Column("where", 14, flex=3),
+    Column("", 10, flex=2, priority=1),
+    Column("device", 8, priority=2),
 )
 
 
@@ -70,7 +79,7 @@ def _transfer(row: TransferRow) -> Transfer:
 
 
 class HubDetailPane(DeckPane):
-    """What stands in the way of each repository, what a pause finishes, what is wrong, what is stored."""
+    """What stands in the way of each repository, what a pause finishes, what is wrong."""
 
     slices: ClassVar = ("hub",)
 
@@ -83,8 +92,45 @@ class HubDetailPane(DeckPane):
             self._lines.set_lines([Line((Cell(text, ink),)) for text, ink in detail_lines(frame.host)])
 
 
+class StoredPane(DeckPane):
+    """The models on the box, by device: the one under the cursor can be deleted."""
+
+    slices: ClassVar = ("hub",)
+
+    def __init__(self) -> None:
+        self.table = LineTable(STORED, cursor=True, empty="not listed yet", id="stored-table")
+        super().__init__("Stored", self.table, focusable=True, id="stored")
+
+    def show(self, frame: Frame) -> None:
+        if frame.host is None:
+            return
+        inventory = frame.host.hub.inventory
+        self.table.set_empty("no model" if known(inventory) else f"unknown: {inventory.reason}")
+        self.table.set_rows([_stored_row(model) for model in stored_models(frame.host)])
+
+
+def _stored_row(model: StoredModel) -> Row:
+    users = users_of(model)
+    leftovers = f"leftovers {format_gb(model.orphan_bytes)}" if model.orphans else ""
+    return Row(
+        (
+            Cell(format_gb(model.size_bytes)),
+            State(cast(StateKind, proof_kind(model.proof)), model.proof),
+            Cell(model.path, "strong"),
+            Cell(f"open by {users}" if users else leftovers, "warn" if users else "dim"),
+            Cell(model.device, "dim"),
+        ),
+        key=model.path,
+    )
+
+
 class HubScreen(DeckScreen):
     """Screen 3."""
 
     def body(self) -> Iterable[Widget]:
-        yield Vertical(HubPane(), HubDetailPane(), id="hub-body")
+        yield Vertical(HubPane(), HubDetailPane(), StoredPane(), id="hub-body")
+
+    @property
+    def chosen(self) -> str:
+        """The path of the stored model under the cursor."""
+        return self.query_one(StoredPane).table.cursor_key

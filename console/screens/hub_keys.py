@@ -1,15 +1,19 @@
-"""Keys of the Hub's side: set the token, verify what is stored, ask again, the page to accept."""
+"""Keys of the Hub's side: set the token, verify what is stored, delete it, ask again, the page to accept."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Awaitable, Callable, Mapping
 
 from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
+from console.screens.hub import HubScreen
+from console.values import format_bytes
 from console.values.secrets import Secret
 from console.views.hub import closed_page, token_line
-from widgets.dialog import AskDialog
+from console.views.hub_models import stored_models, users_of
+from widgets.dialog import AskDialog, ConfirmDialog
 
 
 def _say(deck: Deck, work: Callable[[], Awaitable[str]]) -> None:
@@ -61,4 +65,25 @@ def copied_page(deck: Deck, frame: Frame) -> bool:
     return bool(page)
 
 
-HANDLERS: Mapping[str, Handler] = {"token": _token, "verify": _verify}
+def _remove(deck: Deck, frame: Frame) -> None:
+    controls, host, screen = deck.session.controls, frame.host, deck.screen
+    chosen = screen.chosen if isinstance(screen, HubScreen) else ""
+    model = next((one for one in stored_models(host) if one.path == chosen), None) if host else None
+    if controls is None or host is None or model is None:
+        deck.notify("Choose a stored model on screen 3.", severity="warning")
+        return
+    if users := users_of(model):
+        deck.notify(f"{model.path} is open by {users}.", severity="warning")
+        return
+    name, path = host.name, str(model.path)
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            _say(deck, lambda: controls.remove_stored(name, path))
+
+    rows = [("deletes", path), ("size", format_bytes(model.size_bytes)), ("proof", model.proof)]
+    twin = f"gpudeck models {name} rm {shlex.quote(path)}"
+    deck.push_screen(ConfirmDialog("Delete a stored model", rows, yes="Delete", twin=twin), answered)
+
+
+HANDLERS: Mapping[str, Handler] = {"token": _token, "verify": _verify, "remove": _remove}

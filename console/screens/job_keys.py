@@ -9,6 +9,7 @@ from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.jobs import JobsScreen
+from console.views.hub_transfers import thrown_away
 from console.views.jobs import find_job, may_live
 from widgets.dialog import ConfirmDialog
 
@@ -42,6 +43,8 @@ def stop(deck: Deck, frame: Frame) -> None:
             controls.change_job(name, "stop", job.id)
 
     rows = [("stops", f"{job.kind} of {job.key}"), ("pid", str(job.pid)), ("started by", job.by)]
+    if lost := thrown_away(host, job.id):
+        rows.append(("throws away", lost))
     rows.append(("grace", f"{job.grace_s:g} s, then what is left is killed"))
     twin = f"gpudeck jobs {name} stop {job.id}"
     deck.push_screen(ConfirmDialog("Stop a job", rows, yes="Stop", twin=twin), answered)

@@ -32,7 +32,7 @@ from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
 from console.workers.deploy import check_recipe, deploy, read_older, stop_server
 from console.workers.hub_watch import HubWatch
-from console.workers.hub_wishes import ask_again, put_token, verify_all
+from console.workers.hub_wishes import ask_again, put_token, remove_stored, verify_all
 from console.workers.link import LinkWorker
 from console.workers.runs_watch import RunsWatch
 from console.workers.serve_watch import ServeWatch
@@ -166,6 +166,11 @@ class LiveSession:
         """Verify every stored repository; what was started, in a sentence."""
         box = self.box(host)
         return await verify_all(box, self.state.hosts[host]) if box else f"The link to {host} is down."
+
+    async def remove_stored(self, host: str, path: str) -> str:
+        """Delete a stored model unless it is in use; what came of it, in a sentence."""
+        box = self.box(host)
+        return await remove_stored(box, path) if box else f"The link to {host} is down."
 
     def read_older_log(self, host: str, server: str, *, fresh: bool) -> None:
         """Read back older lines of a server's log, one request at a time."""

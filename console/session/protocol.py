@@ -86,6 +86,10 @@ class Controls(Protocol):
         """Verify every stored repository; what was started, in a sentence."""
         ...
 
+    async def remove_stored(self, host: str, path: str) -> str:
+        """Delete a stored model unless it is in use; what came of it, in a sentence."""
+        ...
+
     def watch_runs(self) -> None:
         """List the stored runs as facts from now on, and again whenever they change."""
         ...

@@ -171,7 +171,7 @@ def repo_rows(host: HostState) -> list[RepoRow]:
     for model in host.hub.inventory if known(host.hub.inventory) else ():
         name = str(model.repo) if known(model.repo) else model.path.rsplit("/", 1)[-1]
         if name not in shown:
-            kind = _proof_kind(model.proof)
+            kind = proof_kind(model.proof)
             rows.append(RepoRow(name, "off", "stored", format_gb(model.size_bytes), model.proof, kind, model.path))
     return rows
 
@@ -186,7 +186,7 @@ def _repo_row(repo: Repo, stored: facts.StoredModel | None) -> RepoRow:
         detail = f"{format_gb(stored.orphan_bytes)} of leftovers"
     else:
         detail = stored.path if stored else ""
-    return RepoRow(repo.id, kind, word, format_gb(size), proof, _proof_kind(proof), detail)
+    return RepoRow(repo.id, kind, word, format_gb(size), proof, proof_kind(proof), detail)
 
 
 def access_word(access: facts.AccessChecked | None) -> tuple[str, str]:
@@ -208,7 +208,8 @@ def closed_page(host: HostState) -> str:
     return page_of(access) if access else ""
 
 
-def _proof_kind(proof: str) -> str:
+def proof_kind(proof: str) -> str:
+    """How a proof stands, as a kind of state."""
     return {"sha256": "ok", "names_sizes": "ok", "mismatch": "fail", "stale": "warn", "partial": "warn"}.get(
         proof, "off"
     )

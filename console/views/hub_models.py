@@ -32,7 +32,7 @@ def model_lines(models: tuple[facts.StoredModel, ...]) -> list[str]:
 
 
 def _model_line(model: facts.StoredModel) -> str:
-    open_by = ", ".join(f"{one.command} {one.pid}" for one in model.open_by)
+    open_by = users_of(model)
     name = f"  {model.repo}" if known(model.repo) else ""
     leftovers = f"  leftovers {format_gb(model.orphan_bytes)}" if model.orphans else ""
     return f"  {format_gb(model.size_bytes):>9}  {model.proof:<11}  {model.path}{name}{leftovers}" + (
@@ -41,11 +41,19 @@ def _model_line(model: facts.StoredModel) -> str:
 
 
 def detail_lines(host: HostState) -> list[tuple[str, str]]:
-    """Texts with their ink: what stands in the way of each repository, what a pause finishes, what is stored."""
-    lines = [line for repo in host.hub.repos.values() for line in _repo_lines(repo)]
-    inventory = host.hub.inventory
-    stored = model_lines(inventory) if known(inventory) else [f"unknown: {inventory.reason}"]
-    return [*lines, ("Stored on the box", "strong"), *((f"  {line}", "") for line in stored)]
+    """Texts with their ink: what stands in the way of each repository, what a pause finishes, what is wrong."""
+    return [line for repo in host.hub.repos.values() for line in _repo_lines(repo)]
+
+
+def stored_models(host: HostState) -> list[facts.StoredModel]:
+    """What is stored, by device, the largest first."""
+    models = host.hub.inventory if known(host.hub.inventory) else ()
+    return sorted(models, key=lambda model: (model.device, -model.size_bytes))
+
+
+def users_of(model: facts.StoredModel) -> str:
+    """Who has it open."""
+    return ", ".join(f"{one.command} {one.pid}" for one in model.open_by)
 
 
 def _repo_lines(repo: Repo) -> Iterator[tuple[str, str]]:

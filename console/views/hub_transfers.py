@@ -101,6 +101,13 @@ def drain_sentence(told: facts.DownloadProgressed) -> str:
     )
 
 
+def thrown_away(host: HostState, job_id: str) -> str:
+    """What stopping a download loses: `41.2 GB in flight`; empty for another job."""
+    mine = [repo.download for repo in host.hub.repos.values() if repo.download and repo.download.job == job_id]
+    lost = sum(item.bytes for told in mine for item in told.in_flight)
+    return f"{format_gb(lost)} in flight" if lost else ""
+
+
 def fell_short_sentence(told: facts.DownloadFellShort) -> str:
     """Why a download ended without its files."""
     reason = told.state.replace("_", " ")

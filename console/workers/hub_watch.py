@@ -8,18 +8,20 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from console.events.hub import AccessChecked
+from console.events.hub import AccessChecked, DownloadFellShort, StoredRead
 from console.events.jobs import Job
 from console.gates.access import advise
 from console.remote.errors import RemoteError
 from console.state import HostState
-from console.values import known
+from console.values import CleanText, clean, known
 from console.workers.box import Box
-from console.workers.hub import HubError, Want, check_token, look, place_of, read_inventory
+from console.workers.hub import HubError, Want, check_token, look, place_of, read_inventory, read_stored
 from console.workers.hub_jobs import KINDS, tell_progress
 
 LOOK_S = 0.5
 RECHECK_S = 60.0
+LAST_WORDS_S = 3.0  # the tail looks four times a second, over a slow link
+ENDED = CleanText("ended_early")
 WAITING = ("login_required", "request_needed", "request_pending", "token_scope", "rate_limited", "hub_error")
 
 
@@ -63,8 +65,9 @@ class HubWatch:
     def _wanted(self, box: Box) -> list[tuple[str, Coroutine[Any, Any, None]]]:
         wanted: list[tuple[str, Coroutine[Any, Any, None]]] = []
         jobs = self._host.jobs.jobs
+        shown = {repo.download.job for repo in self._host.hub.repos.values() if repo.download}
         for job in jobs if known(jobs) else ():
-            if _runs(job):
+            if job.kind in KINDS and (job.state == "running" or job.id in shown):
                 wanted.append((job.id, self._transfer(box, job)))
         if time.monotonic() - self._rechecked >= self._recheck_s:
             self._rechecked = time.monotonic()
@@ -72,8 +75,28 @@ class HubWatch:
         return wanted
 
     async def _transfer(self, box: Box, job: Job) -> None:
-        repo, path = str(job.meta.get("repo", job.key)), str(job.meta.get("path", job.key))
-        await tell_progress(box, job.id, job.directory, repo, path)
+        """Follows one job to its last line, or to its end without one; then what it left is looked at."""
+        repo, path = clean(str(job.meta.get("repo", job.key))), clean(str(job.meta.get("path", job.key)))
+        telling = asyncio.create_task(tell_progress(box, job.id, job.directory, repo, path))
+        try:
+            while not telling.done() and self._state(job) in ("running", "draining"):
+                await asyncio.wait([telling], timeout=LOOK_S)
+            await asyncio.wait([telling], timeout=LAST_WORDS_S)
+            if telling.done():
+                telling.result()
+            else:
+                how = CleanText(self._state(job).replace("_", " "))
+                short = DownloadFellShort(host=box.name, job=job.id, repo=repo, path=path, state=ENDED, text=how)
+                box.publish(short)
+        finally:
+            telling.cancel()
+            await asyncio.wait([telling])
+        if self._looks_first:
+            await _look_after(box, repo, path)
+
+    def _state(self, job: Job) -> str:
+        jobs = self._host.jobs.jobs
+        return next((one.state for one in jobs if one.id == job.id), "removed") if known(jobs) else "running"
 
     async def _recheck(self, box: Box) -> None:
         """Slowly asks again for what somebody may have opened meanwhile."""
@@ -84,6 +107,15 @@ class HubWatch:
                 await look(box, place_of(box), wants)
 
 
+async def _look_after(box: Box, repo: CleanText, path: CleanText) -> None:
+    """What a transfer left: the proof of its directory, and of all that is stored."""
+    place = place_of(box)
+    with contextlib.suppress(HubError):
+        (model,) = await read_stored(box, place, [path])
+        box.publish(StoredRead(host=box.name, repo=repo, model=model))
+        await read_inventory(box, place, [box.config.dir] if box.config.dir else [])
+
+
 async def first_look(box: Box) -> None:
     """The token, and what is stored. A box that cannot ask the Hub says so once."""
     place = place_of(box)
@@ -91,10 +123,6 @@ async def first_look(box: Box) -> None:
         await check_token(box, place)
     with contextlib.suppress(HubError):
         await read_inventory(box, place, [box.config.dir] if box.config.dir else [])
-
-
-def _runs(job: Job) -> bool:
-    return job.kind in KINDS and job.state == "running"
 
 
 def _may_open(access: AccessChecked) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from console.remote.errors import RemoteError
 from console.state import HostState
-from console.values import known
+from console.values import format_gb, known
 from console.values.secrets import Secret
 from console.workers import jobs
 from console.workers.box import Box
-from console.workers.hub import HubError, Want, look, place_of, set_token
+from console.workers.hub import HubError, Want, look, place_of, remove_model, set_token
 from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.hub_watch import first_look
 
@@ -62,6 +62,17 @@ async def verify_all(box: Box, host: HostState) -> str:
             return f"{repo_id}: {error}"
         started.append(repo_id)
     return f"Verifying {', '.join(started)}." if started else "Nothing on the box has a manifest to verify against."
+
+
+async def remove_stored(box: Box, path: str) -> str:
+    """Deletes a stored model unless it is in use."""
+    try:
+        done = await remove_model(box, place_of(box), path)
+    except (HubError, RemoteError) as error:
+        return f"Whether {path} was deleted is not known: {error}"
+    if done.why:
+        return f"{done.path} was not deleted: {done.refused}."
+    return f"{done.path} was deleted: {format_gb(done.size_bytes)}."
 
 
 def _provable(host: HostState) -> Sequence[tuple[str, str]]:

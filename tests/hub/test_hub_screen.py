@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from console.app import ConsoleApp
@@ -11,7 +12,7 @@ from console.events import Event
 from console.events import hub as facts
 from console.values import CleanText, Unknown, clean
 from tests.support.frames import check_frame, frame
-from tests.support.played import PlayedSession, disks, gpus, link_up
+from tests.support.played import Controls, PlayedSession, disks, gpus, link_up
 
 FRAMES = Path(__file__).parent / "frames"
 TARGET, DRAFTER = clean("moonshotai/Kimi-K2.6"), clean("z-lab/Kimi-K2.6-DFlash")
@@ -100,3 +101,40 @@ async def test_the_hub_screen(told: object, size: tuple[int, int]) -> None:
         await pilot.pause()
         name = getattr(told, "__name__", "")
         check_frame(FRAMES / f"hub-{name}-{size[0]}x{size[1]}.txt", panes(frame(app)))
+
+
+class Asked(Controls):
+    """Keeps what was to be deleted."""
+
+    async def remove_stored(self, host: str, path: str) -> str:
+        self.asked.append(("remove", path))
+        return ""
+
+
+async def test_a_stored_model_is_deleted_after_a_question_and_never_while_open() -> None:
+    free, used = model(clean("Qwen/Qwen3-0.6B"), "sha256", 1_519_000_000), model(TARGET, "sha256", 595_100_000_000)
+    used = msgspec.structs.replace(used, open_by=(facts.Holder(pid=4711, command=clean("sglang")),))
+    played = PlayedSession(*link_up(), facts.InventoryRead(host=HOST, models=(free, used)), hosts=[HOST])
+    controls = Asked(played)
+    played.controls = controls
+    app = ConsoleApp(played)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("3")
+        await pilot.pause()
+        app.tick()
+        app.screen.query_one("#stored-table").focus()
+        await pilot.press("R")  # the largest comes first, and is open
+        await pilot.pause()
+        assert "Delete a stored model" not in frame(app)
+        await pilot.press("down", "R")
+        await pilot.pause()
+        shown = frame(app)
+        assert "1.5 GB (1.4 GiB)" in shown
+        assert "gpudeck models ct200 rm /data/models/Qwen3-0.6B" in shown
+        await pilot.press("escape")
+        assert controls.asked[-1][0] != "remove"
+        await pilot.press("R")
+        await pilot.pause()
+        await pilot.click("#yes")
+        await pilot.pause()
+    assert [one for one in controls.asked if one[0] == "remove"] == [("remove", "/data/models/Qwen3-0.6B")]

@@ -173,6 +173,23 @@ async def test_a_running_download_claims_its_rest_and_is_followed(scene: Scene, 
     await asyncio.gather(watching, frames, return_exceptions=True)
 
 
+async def test_a_download_that_is_stopped_is_no_longer_shown_as_one(scene: Scene, hub: FakeHub, tmp_path: Path) -> None:
+    hub.faults.paths, hub.faults.rate_bytes_s = ("1.safetensors", "4.safetensors"), 0.02 * MIB
+    (want,) = wants(tmp_path, TARGET)
+    watching = asyncio.create_task(HubWatch(scene.host, looks_first=True).run(lambda: scene.box))
+    frames = asyncio.create_task(_take_jobs(scene))
+    started = await jobs.start(scene.box, spec_of("download", place_of(scene.box), Transfer(want=want)))
+    await scene.until(lambda: scene.phase(want.repo) == "downloading")
+    await jobs.stop(scene.box, started.id, 0.0)
+    repo = scene.host.hub.repos[clean(TARGET)]
+    await scene.until(lambda: repo.fell_short is not None and repo.stored is not None)
+    assert (repo.download, repo.fell_short and repo.fell_short.state) == (None, "ended_early")
+    assert (repo.stored and repo.stored.proof) == "partial"
+    for task in (watching, frames):
+        task.cancel()
+    await asyncio.gather(watching, frames, return_exceptions=True)
+
+
 async def _take_jobs(scene: Scene) -> None:
     """The job samples of the agent, as the link's worker would hand them on."""
     from console.workers.samples import fact_of
