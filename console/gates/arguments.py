@@ -6,6 +6,7 @@ Our rules name their reason and source; what they do not know, SGLang's own dry 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from console.models.launch import OWN_FLAGS
 from console.values import Unknown, known
 
 SPECULATIVE_CAP = 48
+REPAIR = "repair the interpreter, or name another one as `python` of the recipe"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,12 +41,9 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
 def check_flags(args: Mapping[str, Any], engine: Engine) -> Iterator[Finding]:
     """Each flag against the installed version's full list, exactly: SGLang itself accepts unique prefixes."""
     if not known(engine.flags):
-        yield Finding(
-            rule="introspection",
-            verdict="unknown",
-            sentence=f"The flags of this SGLang are not known: {engine.flags.reason}.",
-            way_out=("repair the interpreter, or name another one as `python` of the recipe",),
-        )
+        if not engine.problem:  # the gate itself says what is broken
+            sentence = f"The flags of this SGLang are not known: {engine.flags.reason}."
+            yield Finding(rule="introspection", verdict="unknown", sentence=sentence, way_out=(REPAIR,))
         return
     for name, value in args.items():
         yield from _check_flag(name, value, engine, engine.flags)
@@ -53,7 +52,7 @@ def check_flags(args: Mapping[str, Any], engine: Engine) -> Iterator[Finding]:
 def _check_flag(name: str, value: Any, engine: Engine, flags: Mapping[str, Flag]) -> Iterator[Finding]:
     spelling = spelled(name)
     if name in OWN_FLAGS:
-        yield _block("own_flag", f"{spelling} is set by the console from the recipe's own keys.")
+        yield _block("own_flag", f"{spelling} is set by the console from the recipe's own keys.", "take it out of args")
         return
     flag = flags.get(spelling)
     if flag is None:
@@ -93,7 +92,7 @@ def _check_value(spelling: str, value: Any, flag: Flag) -> Iterator[Finding]:
     if value is False:
         return
     if value is True and not flag.many:
-        yield _block("value", f"{spelling} needs a value.")
+        yield _block("value", f"{spelling} needs a value.", _left_out(flag))
         return
     for item in value if isinstance(value, tuple | list) else (value,):
         yield from _check_item(spelling, item, flag)
@@ -104,11 +103,18 @@ def _check_item(spelling: str, item: Any, flag: Flag) -> Iterator[Finding]:
         return  # the rule `algorithm` knows plugins and aliases, too
     if flag.choices and item not in flag.choices and str(item) not in map(str, flag.choices):
         shown = ", ".join(str(choice) for choice in flag.choices)
-        yield _block("choice", f"{spelling} cannot be {item!r}; this version takes {shown}.")
+        near = difflib.get_close_matches(str(item), map(str, flag.choices), n=1)
+        way = f'write {spelling[2:]} = "{near[0]}"' if near else _left_out(flag)
+        yield _block("choice", f"{spelling} cannot be {item!r}; this version takes {shown}.", way)
     elif flag.type == "int" and not _is_int(item):
-        yield _block("type", f"{spelling} needs a whole number, not {item!r}.")
+        yield _block("type", f"{spelling} needs a whole number, not {item!r}.", _left_out(flag))
     elif flag.type == "float" and not _is_float(item):
-        yield _block("type", f"{spelling} needs a number, not {item!r}.")
+        yield _block("type", f"{spelling} needs a number, not {item!r}.", _left_out(flag))
+
+
+def _left_out(flag: Flag) -> str:
+    told = "" if flag.default is None else f", which is {flag.default}"
+    return f"correct it, or leave it out for the default{told}"
 
 
 def _is_int(item: Any) -> bool:
@@ -149,15 +155,16 @@ def arguments_gate(
             state="introspection",
             subject=subject,
             sentence=f"Nothing is known of the SGLang of this box: {engine.reason}.",
+            way_out=(REPAIR,),
         )
     said = list(findings)
     if engine.problem:
-        said.insert(0, _block("broken", f"SGLang cannot start here: {engine.problem}."))
+        said.insert(0, _block("broken", f"SGLang cannot start here: {engine.problem}.", REPAIR))
     if validation is not None:
         said += _of_validation(validation, engine)
-    worst = max(said, key=lambda finding: RANK[finding.verdict], default=None)
+    ranked = sorted(said, key=lambda finding: -RANK[finding.verdict])
     ours = [finding for finding in findings if finding.verdict != "pass"]
-    if worst is None:
+    if not ranked:
         sentence = f"Every flag is one of SGLang {engine.version}'s; our rules and its own validation pass."
         return Gate(
             name="arguments", verdict="pass", state="ok", subject=subject, sentence=sentence,
@@ -165,20 +172,29 @@ def arguments_gate(
         )  # fmt: skip
     return Gate(
         name="arguments",
-        verdict=worst.verdict,
-        state=worst.rule,
+        verdict=ranked[0].verdict,
+        state=ranked[0].rule,
         subject=subject,
-        sentence=" ".join(dict.fromkeys(f.sentence for f in sorted(said, key=lambda f: -RANK[f.verdict]))),
-        way_out=tuple(dict.fromkeys(way for finding in said for way in finding.way_out)),
+        sentence=" ".join([*dict.fromkeys(f.sentence for f in ranked), *_whose(ours, validation)]),
+        way_out=tuple(dict.fromkeys(way for finding in ranked for way in finding.way_out)),
         numbers=_numbers(engine, validation, ours) | (served or {}),
     )
+
+
+def _whose(ours: list[Finding], validation: Validation | None) -> tuple[str, ...]:
+    """Whose rules these were, when some were ours."""
+    if not ours or (validation is not None and validation.result != "accepted"):
+        return ()
+    asked = "passes" if validation else "was not asked"
+    return (f"That is gpudeck's rule; SGLang's own validation {asked}.",)
 
 
 def _of_validation(validation: Validation, engine: Engine) -> list[Finding]:
     if validation.result == "accepted":
         return []
     if validation.result == "refused":
-        return [_block("validation", f"SGLang {engine.version} refuses: {validation.sentence}")]
+        sentence = f"SGLang {engine.version} refuses: {validation.sentence}"
+        return [_block("validation", sentence, "change the argument that it names")]
     sentence = f"SGLang's own validation could not run: {validation.sentence}"
     return [Finding(rule="validation", verdict="unknown", sentence=sentence, way_out=("check again",))]
 

@@ -18,6 +18,7 @@ EXACT_PROMPTS = 50  # greedy answers equal to the autoregressive baseline that l
 
 _CAPTURE = {"DFLASH": "dflash", "DDTREE": "dflash", "EAGLE3": "eagle3"}
 _BLOCK = ("DFLASH", "DDTREE")
+_OTHER = "a drafter that was made for this target"
 _TREES = ("DDTREE", "NGRAM")
 _BASE_NAMES = ("target_model", "base_model", "target_model_name_or_path", "base_model_name_or_path")
 
@@ -79,7 +80,10 @@ def _match(pair: Pair) -> Iterator[Finding]:
         which, why = (pair.draft_id, pair.draft) if not known(pair.draft) else (pair.target_id, pair.target)
         assert isinstance(why, Unknown)
         yield Finding(
-            rule="config", verdict="unknown", sentence=f"The configuration of {which} was not read: {why.reason}."
+            rule="config",
+            verdict="unknown",
+            sentence=f"The configuration of {which} was not read: {why.reason}.",
+            way_out=("make its config.json readable, then check again (r)",),
         )
         return
     yield from _same(pair, pair.target, pair.draft, "vocab_size", "vocabulary")
@@ -95,9 +99,10 @@ def _same(pair: Pair, target: ModelConfig, draft: ModelConfig, name: str, word: 
     ours, theirs = target.count(name), draft.count(name)
     if not known(ours) or not known(theirs):
         side = pair.target_id if not known(ours) else pair.draft_id
-        yield Finding(rule=name, verdict="unknown", sentence=f"The {word} of {side} is not in its config.json.")
+        sentence = f"The {word} of {side} is not in its config.json."
+        yield Finding(rule=name, verdict="unknown", sentence=sentence, way_out=(f"{name} in that file",))
     elif ours != theirs:
-        yield _no(name, f"The {word} differs: {ours} in {pair.target_id}, {theirs} in {pair.draft_id}.")
+        yield _no(name, f"The {word} differs: {ours} in {pair.target_id}, {theirs} in {pair.draft_id}.", _OTHER)
 
 
 def _layers(pair: Pair, target: ModelConfig, draft: ModelConfig) -> Iterator[Finding]:
@@ -106,12 +111,16 @@ def _layers(pair: Pair, target: ModelConfig, draft: ModelConfig) -> Iterator[Fin
         return
     if known(meant) and meant != layers:
         yield _no(
-            "target_layers", f"{pair.draft_id} was made for {meant} target layers, {pair.target_id} has {layers}."
+            "target_layers",
+            f"{pair.draft_id} was made for {meant} target layers, {pair.target_id} has {layers}.",
+            _OTHER,
         )
     if known(ids) and any(each >= layers for each in ids):
         far = max(ids)
         yield _no(
-            "target_layer_ids", f"{pair.draft_id} reads layer {far}, {pair.target_id} has layers 0 to {layers - 1}."
+            "target_layer_ids",
+            f"{pair.draft_id} reads layer {far}, {pair.target_id} has layers 0 to {layers - 1}.",
+            _OTHER,
         )
 
 
@@ -130,9 +139,9 @@ def _draft_heads(pair: Pair, draft: ModelConfig) -> Iterator[Finding]:
     ranks = pair.layout.attention_tp
     heads, kv_heads = draft.count("num_attention_heads"), draft.count("num_key_value_heads")
     if known(heads) and heads % ranks:
-        yield _no("draft_heads", f"The drafter's {heads} attention heads do not divide by {ranks} ranks.")
+        yield _no("draft_heads", f"The drafter's {heads} attention heads do not divide by {ranks} ranks.", "another tp")
     elif known(kv_heads) and kv_heads and kv_heads % ranks and ranks % kv_heads:
-        yield _no("draft_heads", f"The drafter's {kv_heads} KV heads do not fit {ranks} ranks.")
+        yield _no("draft_heads", f"The drafter's {kv_heads} KV heads do not fit {ranks} ranks.", "another tp")
 
 
 def _trained_for(pair: Pair, draft: ModelConfig) -> Iterator[Finding]:
@@ -158,6 +167,7 @@ def _capture(pair: Pair) -> Iterator[Finding]:
             rule="capture",
             verdict="unknown",
             sentence=f"Whether SGLang {version} hands hidden states to a drafter is not known: {why.reason}.",
+            way_out=("no speculation, or an interpreter whose SGLang can be read",),
         )
     elif not set(names) & set(classes.get(kind, ())):
         sentence = f"{names[0]} hands no hidden states to a {pair.algorithm} drafter in SGLang {version}."

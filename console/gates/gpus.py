@@ -13,6 +13,7 @@ from console.models.budget import BALANCE, imbalance
 from console.state.host import Gpu, Hardware
 from console.values import CleanText, Unknown, format_gib, known
 
+_LOOK = "gpudeck doctor HOST says what is wrong with the driver, `gpus` names others"
 IDLE_BYTES = 1 << 30  # what a GPU may hold and still count as free: contexts of monitors and desktops
 
 
@@ -70,7 +71,7 @@ def gpus_gate(gpus: tuple[GpuView, ...] | Unknown, *, needed: int, own_pids: fro
     if needed == 0:
         return _gate("pass", "none", "", "This recipe takes no GPU.")
     if not known(gpus):
-        return _gate("unknown", "unknown", "", f"The GPUs are not known: {gpus.reason}.")
+        return _gate("unknown", "unknown", "", f"The GPUs are not known: {gpus.reason}.", (_LOOK,))
     subject = ", ".join(f"GPU {gpu.index}" for gpu in gpus)
     if len(gpus) != needed:
         sentence = f"tp × pp needs {needed} GPUs, the recipe has {len(gpus)}."
@@ -82,7 +83,7 @@ def gpus_gate(gpus: tuple[GpuView, ...] | Unknown, *, needed: int, own_pids: fro
     held = [(gpu, foreign_bytes(gpu, own_pids)) for gpu in gpus]
     unread = next((amount for _, amount in held if not known(amount)), None)
     if unread is not None:
-        return _gate("unknown", "unknown", subject, f"Who holds the GPUs is not known: {unread.reason}.")
+        return _gate("unknown", "unknown", subject, f"Who holds the GPUs is not known: {unread.reason}.", (_LOOK,))
     return _free(subject, [(gpu, amount) for gpu, amount in held if known(amount)], own_pids)
 
 

@@ -15,6 +15,7 @@ from console.values import Unknown, format_bytes, known
 # Lowest driver of a CUDA generation (NVIDIA's minor-version compatibility).
 _DRIVER = {13: 580, 12: 525, 11: 450}
 SHM_BYTES = 1 << 30  # NCCL's segments for eight ranks
+_SMOKE = "run the all-reduce smoke test (--smoke)"
 _PCIE_FAR = 20  # NVML topology level above which traffic leaves the PCIe switch
 
 
@@ -62,7 +63,7 @@ def _driver(view: HostView, engine: Engine | Unknown) -> Iterator[Finding]:
     needed = _DRIVER.get(cuda[0]) if cuda else None
     if not known(view.driver):
         sentence = f"The driver's version is not known: {view.driver.reason}."
-        yield Finding(rule="driver", verdict="unknown", sentence=sentence)
+        yield Finding(rule="driver", verdict="unknown", sentence=sentence, way_out=("gpudeck doctor HOST",))
     elif needed and (release(view.driver) or (0,))[0] < needed:
         yield Finding(
             rule="driver",
@@ -85,7 +86,10 @@ def _kernels(view: HostView, engine: Engine | Unknown) -> Iterator[Finding]:
                 way_out=("an interpreter whose torch is built for this GPU generation",),
             )
         if known(engine.kernels) and (major, minor) == (9, 0) and engine.kernels and "sm90" not in engine.kernels:
-            yield Finding(rule="kernel_image", verdict="block", sentence="sgl_kernel has no library for sm90.")
+            sentence = "sgl_kernel has no library for sm90."
+            yield Finding(
+                rule="kernel_image", verdict="block", sentence=sentence, way_out=("install sglang-kernel again",)
+            )
 
 
 def _covered(arches: tuple[str, ...], major: int, minor: int) -> bool:
@@ -116,7 +120,12 @@ def _shm(view: HostView, gpus: int) -> Iterator[Finding]:
 
 
 def _links(view: HostView, gpus: int, env: dict[str, str]) -> Iterator[Finding]:
-    if gpus < 2 or view.nvlink is None or not known(view.nvlink) or view.nvlink:
+    if gpus < 2 or view.nvlink is True:
+        return
+    if view.nvlink is None or not known(view.nvlink):
+        why = view.nvlink.reason if isinstance(view.nvlink, Unknown) else "no link between these GPUs was listed"
+        sentence = f"How the GPUs are joined is not known: {why}. If PCIe alone joins them, peer copies may hang."
+        yield Finding(rule="links", verdict="warn", sentence=sentence, way_out=(_SMOKE,))
         return
     far = known(view.level) and view.level > _PCIE_FAR
     sentence = "The GPUs are joined by PCIe alone: every all-reduce of tensor parallelism crosses it."
@@ -131,7 +140,7 @@ def _links(view: HostView, gpus: int, env: dict[str, str]) -> Iterator[Finding]:
         verdict="warn",
         sentence=sentence,
         way_out=(
-            "run the all-reduce smoke test (--smoke)",
+            _SMOKE,
             'env NCCL_P2P_DISABLE = "1" if it hangs',
             "pci=noacs or IOMMU off",
         ),

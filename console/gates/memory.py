@@ -29,6 +29,7 @@ def memory_gate(subject: str, fit: Fit | Unknown, *, context: int | None = None)
             state="unknown",
             subject=subject,
             sentence=f"The memory cannot be planned: {fit.reason}.",
+            way_out=("supply what is missing, then check again (r)", "or start it by hand, and adopt the server"),
         )
     state, sentence, ways = _judge(fit, context)
     verdicts: dict[str, Verdict] = {"fits": "pass", "tight": "warn", "no": "block"}

@@ -46,7 +46,10 @@ def ports_gate(wanted: Mapping[int, str], answers: tuple[PortAnswer, ...] | Unkn
     subject = ", ".join(str(port) for port in wanted)
     if not known(answers):
         sentence = f"Whether the ports are free is not known: {answers.reason}."
-        return Gate(name="ports", verdict="unknown", state="unknown", subject=subject, sentence=sentence)
+        return Gate(
+            name="ports", verdict="unknown", state="unknown", subject=subject, sentence=sentence,
+            way_out=("a python3 on the box that starts, then check again (r)",),
+        )  # fmt: skip
     taken = [answer for answer in answers if not answer.free]
     numbers = {"ports": [{"port": a.port, "free": a.free, "use": wanted.get(a.port, "")} for a in answers]}
     if not taken:

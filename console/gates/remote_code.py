@@ -30,8 +30,10 @@ def remote_code_gate(
     accepted: Collection[str],
 ) -> Gate:
     """`needed`: the files that the configuration's `auto_map` names; `trusted`: the recipe sets `trust-remote-code`;
-    `accepted`: fingerprints that were accepted before. State: none, trusted, ask or refused."""
+    `accepted`: fingerprints that were accepted before; `commit` is empty for a directory that has none. State: none,
+    trusted, ask or refused."""
     names = ", ".join(needed)
+    at = f" at {commit[:7]}" if commit else ""
     if not needed:
         said = f"{repo} runs no code of its own" + (f" ({len(code)} Python files lie beside)." if code else ".")
         return Gate(name="remote_code", verdict="pass", state="none", subject=repo, sentence=said)
@@ -40,13 +42,13 @@ def remote_code_gate(
     numbers = {"commit": commit, "fingerprint": mark, "sha256": hashes}
     if not trusted:
         sentence = f"{repo} needs its own code ({names}), and the recipe does not set trust-remote-code."
-        ways = ("Set trust-remote-code = true in the recipe.", f"Read the code at {commit[:7]} first.")
+        ways = ("Set trust-remote-code = true in the recipe.", f"Read the code{at} first.")
         return Gate(name="remote_code", verdict="block", state="refused", subject=repo, sentence=sentence,
                     way_out=ways, numbers=numbers)  # fmt: skip
     if mark and mark in accepted:
-        said = f"{repo}: its code ({names}) at {commit[:7]} was accepted before."
+        said = f"{repo}: its code ({names}){at} was accepted before."
         return Gate(name="remote_code", verdict="pass", state="trusted", subject=repo, sentence=said, numbers=numbers)
-    said = f"{repo}: its code ({names}) at {commit[:7]} would run on the box, sha256 {mark[:12] or 'not known'}."
+    said = f"{repo}: its code ({names}){at} would run on the box, sha256 {mark[:12] or 'not known'}."
     return Gate(
         name="remote_code",
         verdict="block",

@@ -17,6 +17,7 @@ from console.values import Unknown, known
 _SPANNING = ("deepep", "mooncake", "nixl", "mori", "ascend_fuseep", "flashinfer", "megamoe", "deepep_v2", "pplx")
 _EAGLES = ("EAGLE", "EAGLE3", "NEXTN")
 _NEEDS_DRAFT = ("DFLASH", "DDTREE", "EAGLE3", "STANDALONE")
+_NO_DP = "leave attention data parallelism out, or speculation"
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +85,11 @@ def check_rules(plan: Plan) -> Iterator[Finding]:
     yield from _pages(plan)
     yield from _cap(plan)
     if ":" in plan.served_name:
-        yield _no("served_name", "A served name cannot hold a colon: SGLang reads it as model:adapter.")
+        yield _no(
+            "served_name",
+            "A served name cannot hold a colon: SGLang reads it as model:adapter.",
+            "a directory or repository without a colon",
+        )
 
 
 def _no(rule: str, sentence: str, *way_out: str) -> Finding:
@@ -93,6 +98,12 @@ def _no(rule: str, sentence: str, *way_out: str) -> Finding:
 
 def _hint(rule: str, sentence: str, *way_out: str) -> Finding:
     return Finding(rule=rule, verdict="warn", sentence=sentence, way_out=way_out)
+
+
+def _divisors(what: str, number: int) -> str:
+    """`tp = 1, 2 or 4`: the sizes below a rack's that divide."""
+    fits = [str(size) for size in range(1, min(number, 64) + 1) if number % size == 0]
+    return f"{what} = {', '.join(fits[:-1])} or {fits[-1]}" if len(fits) > 1 else f"{what} = 1"
 
 
 def _count(plan: Plan, *names: str) -> int | Unknown:
@@ -106,7 +117,10 @@ def _architecture(plan: Plan) -> Iterator[Finding]:
     names = plan.config.architectures
     if not known(names):
         yield Finding(
-            rule="architecture", verdict="unknown", sentence=f"The model names no architecture: {names.reason}."
+            rule="architecture",
+            verdict="unknown",
+            sentence=f"The model names no architecture: {names.reason}.",
+            way_out=("name its class in `architectures` of config.json",),
         )
     elif not set(names) & set(plan.engine.architectures) and plan.args.get("model-impl") != "transformers":
         sentence = f"SGLang {plan.engine.version} has no class for {names[0]}."
@@ -118,21 +132,26 @@ def _architecture(plan: Plan) -> Iterator[Finding]:
 def _world(plan: Plan) -> Iterator[Finding]:
     layout, nodes = plan.layout, plan.number("nnodes") or 1
     if layout.gpus % nodes:
-        yield _no("nodes", f"tp × pp = {layout.gpus} does not divide among {nodes} nodes.")
+        yield _no(
+            "nodes", f"tp × pp = {layout.gpus} does not divide among {nodes} nodes.", "as many GPUs on every node"
+        )
     if layout.tp % layout.dp:
-        yield _no("dp", f"Attention data parallelism {layout.dp} does not divide tp {layout.tp}.")
+        sentence = f"Attention data parallelism {layout.dp} does not divide tp {layout.tp}."
+        yield _no("dp", sentence, _divisors("attention data parallelism", layout.tp))
     layers = _count(plan, "num_hidden_layers")
     if known(layers) and layout.pp > layers:
-        yield _no("pp_layers", f"{layout.pp} pipeline stages cannot share {layers} layers.")
+        yield _no("pp_layers", f"{layout.pp} pipeline stages cannot share {layers} layers.", f"pp = {layers} or less")
 
 
 def _heads(plan: Plan) -> Iterator[Finding]:
     ranks = plan.layout.attention_tp
     heads, kv_heads = _count(plan, "num_attention_heads"), _count(plan, "num_key_value_heads")
     if known(heads) and heads % ranks:
-        yield _no("heads", f"{heads} attention heads do not divide by {ranks} attention ranks.")
+        sentence = f"{heads} attention heads do not divide by {ranks} attention ranks."
+        yield _no("heads", sentence, _divisors("tp", heads))
     elif known(heads) and known(kv_heads) and kv_heads and kv_heads % ranks and ranks % kv_heads:
-        yield _no("kv_heads", f"{kv_heads} KV heads neither divide by {ranks} attention ranks nor into them.")
+        sentence = f"{kv_heads} KV heads neither divide by {ranks} attention ranks nor into them."
+        yield _no("kv_heads", sentence, f"tp a divisor or a multiple of {kv_heads}")
 
 
 def _experts(plan: Plan) -> Iterator[Finding]:
@@ -146,11 +165,13 @@ def _experts(plan: Plan) -> Iterator[Finding]:
             'moe-a2a-backend = "none" keeps expert groups smaller than tp',
         )
     if tp % asked:
-        yield _no("ep", f"ep {asked} does not divide tp {tp}.")
+        yield _no("ep", f"ep {asked} does not divide tp {tp}.", _divisors("ep", tp))
     elif asked > 1 and known(plan.config) and not known(experts):
-        yield _no("ep_dense", f"ep {asked} needs experts, and this model has none that its config names.")
+        sentence = f"ep {asked} needs experts, and this model has none that its config names."
+        yield _no("ep_dense", sentence, "leave ep out")
     elif known(experts) and experts % plan.layout.ep:
-        yield _no("ep_experts", f"{experts} experts do not divide by ep {plan.layout.ep}.")
+        sentence = f"{experts} experts do not divide by ep {plan.layout.ep}."
+        yield _no("ep_experts", sentence, _divisors("ep", experts))
     else:
         yield from _quantised_experts(plan)
     if backend in ("deepep", "deepep_v2"):
@@ -184,14 +205,16 @@ def _algorithm(plan: Plan) -> Iterator[Finding]:
     exact = str(plan.args["speculative-algorithm"]) if flag is not None and flag.choices else name
     if known(algorithms) and exact not in algorithms:
         offered = ", ".join(algorithms)
-        yield _no("algorithm", f"SGLang {plan.engine.version} has no algorithm {exact}; it offers {offered}.")
+        sentence = f"SGLang {plan.engine.version} has no algorithm {exact}; it offers {offered}."
+        yield _no("algorithm", sentence, f"an interpreter whose SGLang has {exact}", "one of those that it offers")
         return
     if name in _NEEDS_DRAFT and not plan.draft:
-        yield _no("draft", f"{name} needs a drafter: name one as `draft` of the recipe.")
+        yield _no("draft", f"{name} needs a drafter.", "name one as `draft` of the recipe")
     if name in _EAGLES:
         parts = [plan.number(f"speculative-{part}") for part in ("num-steps", "eagle-topk", "num-draft-tokens")]
         if any(parts) and not all(parts):
-            yield _no("eagle_parts", f"{name} takes steps, topk and draft tokens all together or none of them.")
+            sentence = f"{name} takes steps, topk and draft tokens all together or none of them."
+            yield _no("eagle_parts", sentence, "set speculative-num-steps, -eagle-topk and -num-draft-tokens, or none")
         elif parts[1] == 1 and parts[0] is not None and parts[2] != parts[0] + 1:
             yield _hint("eagle_chain", f"With topk 1 the draft tokens become steps + 1 = {parts[0] + 1}.")
     yield from _dflash(plan)
@@ -201,17 +224,19 @@ def _dflash(plan: Plan) -> Iterator[Finding]:
     if plan.algorithm != "DFLASH":
         return
     if plan.device == "cpu":
-        yield _no("dflash_cpu", "DFLASH never runs on the CPU.")
+        yield _no("dflash_cpu", "DFLASH never runs on the CPU.", "no speculation on the CPU")
     block, tokens = plan.number("speculative-dflash-block-size"), plan.number("speculative-num-draft-tokens")
     if block and tokens and block != tokens:
-        yield _no("dflash_block", f"DFLASH's block size {block} and draft tokens {tokens} must be the same.")
+        sentence = f"DFLASH's block size {block} and draft tokens {tokens} must be the same."
+        yield _no("dflash_block", sentence, "set only one of the two")
     for flag in ("speculative-num-steps", "speculative-eagle-topk"):
         if plan.number(flag) not in (None, 1):
             yield _hint("dflash_chain", f"DFLASH sets {flag} to 1.")
     window = plan.number("speculative-draft-window-size") or plan.number("speculative-dflash-draft-window-size")
     width = block or tokens
     if window and width and window < width:
-        yield _no("dflash_window", f"The draft window {window} is smaller than the block of {width}.")
+        sentence = f"The draft window {window} is smaller than the block of {width}."
+        yield _no("dflash_window", sentence, f"a window of {width} or more")
     newer = plan.engine.at_least(0, 5, 12)
     if known(newer) and not newer and not plan.on("disable-overlap-schedule"):
         yield _hint("dflash_overlap", f"SGLang {plan.engine.version} turns the overlap scheduler off with DFLASH.")
@@ -243,16 +268,17 @@ def _attention_dp(plan: Plan) -> Iterator[Finding]:
         return
     newer = plan.engine.at_least(0, 5, 12)
     if plan.algorithm in ("STANDALONE", "NGRAM"):
-        yield _no("dp_speculation", f"{plan.algorithm} does not support attention data parallelism.")
+        yield _no("dp_speculation", f"{plan.algorithm} does not support attention data parallelism.", _NO_DP)
     if plan.algorithm == "DFLASH" and known(newer):
         if not newer:
             sentence = f"DFLASH does not support attention data parallelism in SGLang {plan.engine.version}."
-            yield _no("dp_speculation", sentence)
+            yield _no("dp_speculation", sentence, _NO_DP)
         elif not plan.on("enable-dp-lm-head"):
             sentence = "DFLASH with attention data parallelism needs --enable-dp-lm-head."
             yield _no("dp_speculation", sentence, "enable-dp-lm-head = true")
     if plan.replicas > 1:
-        yield _no("dp_replicas", "Data-parallel replicas and attention data parallelism exclude each other.")
+        sentence = "Data-parallel replicas and attention data parallelism exclude each other."
+        yield _no("dp_replicas", sentence, "leave dp out, or attn-dp")
 
 
 def _tokens(plan: Plan) -> Iterator[Finding]:
@@ -263,13 +289,15 @@ def _tokens(plan: Plan) -> Iterator[Finding]:
     if plan.algorithm in ("DFLASH", "NGRAM"):
         yield _hint("mixed_chunk", f"{plan.algorithm} turns mixed chunked prefill off.")
     elif known(newer) and (not newer or plan.algorithm not in _EAGLES):
-        yield _no("mixed_chunk", f"Mixed chunked prefill does not work with {plan.algorithm} in this version.")
+        sentence = f"Mixed chunked prefill does not work with {plan.algorithm} in this version."
+        yield _no("mixed_chunk", sentence, "leave enable-mixed-chunk out")
 
 
 def _pages(plan: Plan) -> Iterator[Finding]:
     page, chunk = plan.number("page-size"), plan.number("chunked-prefill-size")
     if page and chunk and chunk > 0 and chunk % page:
-        yield _no("page_chunk", f"chunked-prefill-size {chunk} is no multiple of page-size {page}.")
+        sentence = f"chunked-prefill-size {chunk} is no multiple of page-size {page}."
+        yield _no("page_chunk", sentence, f"chunked-prefill-size = {-(-chunk // page) * page}")
     if not page or page == 1:
         return
     topk = plan.number("speculative-eagle-topk") or 1

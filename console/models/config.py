@@ -106,6 +106,11 @@ class ModelConfig:
         return dict(sorted(_auto_maps(self.data)))
 
     @property
+    def code_files(self) -> tuple[str, ...]:
+        """The Python files that those classes are in: what `trust-remote-code` would run first."""
+        return tuple(sorted({value.rsplit("--", 1)[-1].rsplit(".", 1)[0] + ".py" for value in self.auto_map.values()}))
+
+    @property
     def quantization(self) -> Quantization | Unknown | None:
         """None: the weights are stored unpacked. An Unknown: packed in a way this file does not explain."""
         for path in _QUANT_PLACES:
@@ -196,12 +201,6 @@ def parse_config(text: str | bytes) -> ModelConfig | Unknown:
     if not isinstance(data, dict):
         return Unknown("config.json holds no object")
     return ModelConfig(data)
-
-
-def remote_code(config: ModelConfig, files: tuple[str, ...]) -> tuple[str, ...]:
-    """The repository's own Python files, those that `auto_map` names first."""
-    named = {value.rsplit("--", 1)[-1].rsplit(".", 1)[0] + ".py" for value in config.auto_map.values()}
-    return tuple(sorted((f for f in files if f.endswith(".py")), key=lambda f: (f not in named, f)))
 
 
 def known_or(value: T | Unknown, other: T) -> T:

@@ -18,7 +18,8 @@ Attention = Literal["gqa", "mla"]
 
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """What one model type's code adds. `counted` is False where the parameters cannot be counted from the
-    configuration, `checked` where not even the KV formula was compared with a published number."""
+    configuration, `checked` where not even the KV formula was compared with a published number. `sliding`: SGLang
+    gives windowed layers a pool of their own; `full_every`: by its code every n-th layer is a full one."""
 
     attention: Attention = "gqa"
     qk_norm: bool = False
@@ -29,6 +30,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     expert_bias: bool = False
     sliding: bool = False
     recurrent: bool = False
+    full_every: int = 0
     counted: bool = True
     checked: bool = True
 
@@ -51,17 +53,20 @@ FAMILIES: dict[str, Family] = {
     "deepseek_v32": Family(attention="mla", router_bias=True, counted=False),
     "glm4_moe": Family(qkv_bias=True, qk_norm=True, router_bias=True, counted=False),
     "mimo_v2_flash": Family(sliding=True, counted=False),
+    "llama4_text": Family(sliding=True, full_every=4, counted=False, checked=False),
+    "glm4_moe_lite": Family(attention="mla", router_bias=True, counted=False, checked=False),
     "qwen3_next": Family(qk_norm=True, recurrent=True, counted=False),
     "qwen3_5_text": Family(qk_norm=True, recurrent=True, counted=False),
     "qwen3_5_moe_text": Family(qk_norm=True, recurrent=True, counted=False),
     "qwen3_vl_text": Family(qk_norm=True),
     "qwen3_vl_moe_text": Family(qk_norm=True),
 }
-# Grouped-query attention in every layer, by their code in SGLang 0.5.23: the same KV cell for all of them.
+# Grouped-query attention in every layer, by their code in SGLang 0.5.23: the same KV cell for all of them. Windowed
+# layers (Gemma 2 and 3, Cohere 2, EXAONE 4) get no pool of their own there: they are held like full ones.
 _ALIKE = (
-    "arcee", "ernie4_5", "ernie4_5_moe", "glm4", "granite", "internlm2", "internlm3", "minimax_m2", "ministral3",
-    "olmo2", "olmoe", "phi3", "phimoe", "qwen2_5_vl", "qwen2_5_vl_text", "qwen2_vl", "qwen2_vl_text", "seed_oss",
-    "smollm3", "starcoder2",
+    "arcee", "cohere", "cohere2", "ernie4_5", "ernie4_5_moe", "exaone4", "gemma", "gemma2", "gemma3_text", "glm4",
+    "granite", "granitemoe", "internlm2", "internlm3", "minimax_m2", "ministral3", "olmo2", "olmoe", "phi3", "phimoe",
+    "qwen2_5_vl", "qwen2_5_vl_text", "qwen2_vl", "qwen2_vl_text", "seed_oss", "smollm3", "starcoder2",
 )  # fmt: skip
 FAMILIES |= dict.fromkeys(_ALIKE, Family(counted=False, checked=False))
 

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from console.models.config import ModelConfig
-from console.models.families import family
+from console.models.families import Family, family
 from console.values import Unknown, known
 
 
@@ -47,15 +47,15 @@ def geometry(config: ModelConfig) -> Geometry | Unknown:
         return kind
     if not known(layers):
         return layers
-    split = _layer_split(config, layers, sliding=kind.sliding, recurrent=kind.recurrent)
+    split = _layer_split(config, layers, kind)
     if not known(split):
         return split
     shape = _mla(config, split) if kind.attention == "mla" else _gqa(config, split)
     return msgspec.structs.replace(shape, checked=kind.checked) if known(shape) else shape
 
 
-def _layer_split(config: ModelConfig, layers: int, *, sliding: bool, recurrent: bool) -> tuple[int, int, int] | Unknown:
-    """(full attention, sliding window, recurrent) layers."""
+def _layer_split(config: ModelConfig, layers: int, kind: Family) -> tuple[int, int, int] | Unknown:
+    """(full attention, sliding window, recurrent) layers; a windowed layer without a pool of its own is a full one."""
     full, swa = config.count("full_attention_layers"), config.count("swa_layers")
     if known(full) and known(swa):
         return full, swa, 0
@@ -63,10 +63,12 @@ def _layer_split(config: ModelConfig, layers: int, *, sliding: bool, recurrent: 
     if known(types):
         if len(types) != layers:
             return Unknown(f"layer_types names {len(types)} layers, num_hidden_layers {layers}")
-        slides = sum("sliding" in name for name in types)
+        slides = sum("sliding" in name or "chunked" in name for name in types) if kind.sliding else 0
         recurs = sum("linear" in name or "mamba" in name or "recurrent" in name for name in types)
-        return layers - slides - recurs, slides if sliding else 0, recurs
-    if recurrent or sliding:
+        return layers - slides - recurs, slides, recurs
+    if kind.full_every:
+        return layers // kind.full_every, layers - layers // kind.full_every, 0
+    if kind.recurrent or kind.sliding:
         return Unknown(f"{types.reason}: which layers hold a KV cache is not said")
     return layers, 0, 0
 

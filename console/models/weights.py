@@ -15,7 +15,7 @@ import msgspec
 
 from console.models.config import ModelConfig, Quantization
 from console.models.parameters import Parameters, parameters
-from console.values import Unknown, known
+from console.values import Unknown, format_gib, known
 
 
 class LayerBytes(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class LayerBytes(msgspec.Struct, frozen=True):
 
 class Weights(msgspec.Struct, frozen=True, kw_only=True):
     """A model's weights. `ratio` is the uncertainty of every number here before the first load (0.02 = ± 2 %);
-    `resident` scales file bytes to loaded bytes where a format is laid out anew."""
+    `resident` scales file bytes to loaded bytes where a format is laid out anew; `note` is a caveat."""
 
     embed: float
     head: float
@@ -43,6 +43,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     ratio: float
     resident: float = 1.0
+    note: str = ""
 
     @property
     def total_bytes(self) -> float:
@@ -168,6 +169,28 @@ def weights_from_config(config: ModelConfig, vision_bytes: float = 0.0) -> Weigh
         ratio=0.02 if mxfp4 else 0.01,
         resident=1.11 if mxfp4 else 1.0,
     )
+
+
+def weights_from_listing(config: ModelConfig, total_bytes: int | Unknown) -> Weights | Unknown:
+    """What a repository that is not on the box holds: counted from its configuration, else its files' bytes spread
+    evenly over the layers (± 10 %: what every rank repeats is not told apart). What the files have beyond the count
+    is the vision tower of a model that has one."""
+    counted = weights_from_config(config)
+    if not known(total_bytes):
+        return counted
+    if not known(counted):
+        layers = config.count("num_hidden_layers")
+        if not known(layers) or not layers or not total_bytes:
+            return counted
+        rows = (LayerBytes(attention=total_bytes / layers),) * layers
+        why = f"the weights are the files' bytes spread over the layers: {counted.reason}"
+        return Weights(embed=0, head=0, vision=0, layers=rows, source="sizes of its files", ratio=0.1, note=why)
+    if config.at("vision_config") is not None:
+        return msgspec.structs.replace(counted, vision=max(0.0, total_bytes - counted.total_bytes))
+    if total_bytes < 0.9 * counted.total_bytes:
+        sizes = f"{format_gib(counted.total_bytes)} in weights, its files have {format_gib(total_bytes)}"
+        return msgspec.structs.replace(counted, note=f"config.json describes {sizes}")
+    return counted
 
 
 def _layer(counts: Parameters, widths: _Widths, index: int) -> LayerBytes:

@@ -49,8 +49,7 @@ def _code_gate(looked: Looked, trusted: bool, accepted: Collection[str]) -> Gate
     config, manifest = config_of(looked), looked.manifest
     if manifest is None or not known(config):
         return None
-    named = {value.rsplit("--", 1)[-1].rsplit(".", 1)[0] + ".py" for value in config.auto_map.values()}
-    return remote_code_gate(manifest.repo, manifest.commit, manifest.code, tuple(sorted(named)), trusted, accepted)
+    return remote_code_gate(manifest.repo, manifest.commit, manifest.code, config.code_files, trusted, accepted)
 
 
 def disk_gates(looks: Sequence[Looked], host: HostState) -> tuple[Gate, ...]:

@@ -69,7 +69,10 @@ async def see_what_could_go(box: Box, place: Place, looks: Sequence[Looked], hos
 
 
 def _unasked(want: Want, sentence: str) -> Gate:
-    return Gate(name="access", verdict="unknown", state="unknown", subject=want.repo, sentence=sentence)
+    return Gate(
+        name="access", verdict="unknown", state="unknown", subject=want.repo, sentence=sentence,
+        way_out=("repair the interpreter, or name another one as `python` of the recipe or host",),
+    )  # fmt: skip
 
 
 def _homeless(want: Want) -> Gate:

@@ -8,7 +8,7 @@ import msgspec
 
 from console.gates.inputs import Repository
 from console.models.config import ModelConfig, parse_config
-from console.models.weights import TensorGroup, Weights, weights_from_config, weights_from_headers
+from console.models.weights import TensorGroup, Weights, weights_from_headers, weights_from_listing
 from console.remote.errors import AgentError
 from console.values import Unknown, clean, known
 from console.workers.box import Box
@@ -54,13 +54,7 @@ async def repository(box: Box, place: str | Unknown, listing: Listing | None) ->
 
 
 def _listed(config: ModelConfig | Unknown, total_bytes: int | Unknown) -> Weights | Unknown:
-    """Counted from the configuration; what the files have beyond it is the vision tower of a model that has one."""
-    if not known(config):
-        return config
-    counted = weights_from_config(config)
-    if not known(counted) or not known(total_bytes) or config.at("vision_config") is None:
-        return counted
-    return msgspec.structs.replace(counted, vision=max(0.0, total_bytes - counted.total_bytes))
+    return weights_from_listing(config, total_bytes) if known(config) else config
 
 
 async def read_config(box: Box, place: str | Unknown) -> ModelConfig | Unknown | None:

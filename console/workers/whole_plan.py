@@ -12,6 +12,7 @@ from console.state.model import HostState
 from console.values import Unknown, clean, known
 from console.workers import hub
 from console.workers.box import Box
+from console.workers.directory_gates import directory_gates
 from console.workers.hub_gates import listing_of
 from console.workers.hub_plan import hub_plan, remember_accepted
 from console.workers.plan import Options, Plan, check
@@ -61,16 +62,18 @@ async def whole_plan(
 ) -> WholePlan:
     """Ask everything. What is proved on the box needs no Hub: its access counts as answered. Lets LinkLost through."""
     asked, dummy = await hub_plan(box, host, recipe), is_dummy(recipe)
-    remember_accepted(asked.gates, accept)
     looks = tuple(looked for looked in (asked.target, asked.draft) if looked is not None)
     proved = {looked.gate.subject for looked in looks if not _missing(looked, dummy)}
     invented = {one.gate.subject for one in looks if dummy and one.want.is_local and _readable(one)}
+    answered = [_invented(_answered(gate, proved), invented) for gate in asked.gates]
+    gates = (*answered, *await directory_gates(box, recipe, looks, frozenset(proved)))
+    remember_accepted(gates, accept)
     options = Options(
         concurrency=concurrency,
         own_pids=own_pids,
         accept=tuple(accept),
         smoke=smoke,
-        hub_gates=tuple(_invented(_answered(gate, proved), invented) for gate in asked.gates),
+        hub_gates=gates,
         target=_listing(asked.target),
         draft=_listing(asked.draft),
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.models.config import ModelConfig, Quantization, parse_config, remote_code
+from console.models.config import ModelConfig, Quantization, parse_config
 from console.models.geometry import geometry
 from console.models.weights import TensorGroup, weights_from_headers
 from console.values import Unknown, known
@@ -48,11 +48,12 @@ def test_a_drafters_block_size_is_read_at_both_places() -> None:
     assert kimi_drafter().target_layer_ids == (1, 15, 30, 45, 59)
 
 
-def test_remote_code_lists_what_auto_map_names_first() -> None:
-    config = ModelConfig({"text_config": {"auto_map": {"AutoConfig": "configuration_x.XConfig"}}})
-    files = ("zz.py", "modeling.txt", "configuration_x.py", "a.py")
-    assert remote_code(config, files) == ("configuration_x.py", "a.py", "zz.py")
-    assert config.auto_map == {"AutoConfig": "configuration_x.XConfig"}
+def test_the_files_of_remote_code_are_those_that_auto_map_names_at_any_level() -> None:
+    named = {"AutoConfig": "configuration_x.XConfig", "AutoModel": "org/other--modeling_x.X"}
+    config = ModelConfig({"text_config": {"auto_map": named}})
+    assert config.auto_map == named
+    assert config.code_files == ("configuration_x.py", "modeling_x.py")
+    assert ModelConfig({}).code_files == ()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '"x"', "\x00", "nul"])

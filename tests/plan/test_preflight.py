@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import socket
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from console.events.plan import GateName
 from console.session.replay import Replay
 from console.views.plan import preflight
 from tests.support.fakes import Fleet, uuid
@@ -26,6 +27,13 @@ class Project:
             f'[recipes.tiny]\nmodel = "{model or self.model}"\npython = "{python or self.python}"\n'
             f"port = {self.port}\nargs = {{ {args} }}\n{extra}\n"
         )
+
+    def code(self, text: str) -> None:
+        """The model wants a Python file of its own."""
+        config = json.loads((self.model / "config.json").read_text())
+        config["auto_map"] = {"AutoConfig": "configuration_x.XConfig"}
+        (self.model / "config.json").write_text(json.dumps(config))
+        (self.model / "configuration_x.py").write_text(text)
 
     def check(self, *words: str) -> tuple[int, dict[str, Any]]:
         done = self.gpudeck.run("preflight", "local", *(words or ("tiny",)), "--json")
@@ -50,9 +58,8 @@ def test_a_recipe_that_fits_passes_every_gate(project: Project) -> None:
     code, answer = project.check("tiny", "--dry-run")
     assert code == 0, answer
     assert answer["schema"] == "gpudeck.preflight/1"
-    assert {each["name"] for each in answer["gates"]} >= {
-        "access", "memory", "arguments", "drafter", "ports", "gpus", "host"
-    }  # fmt: skip
+    assert {each["name"] for each in answer["gates"]} == set(get_args(GateName))
+    assert gate(answer, "disk")["state"] == "done"
     memory = gate(answer, "memory")["numbers"]
     assert [row["uuid"] for row in memory["per_gpu"]] == [uuid(0), uuid(1)]
     assert memory["sources"]["weights"] == "file headers"
@@ -114,6 +121,30 @@ def test_a_directory_without_a_configuration(project: Project, tmp_path: Path) -
     assert code != 0
     assert gate(answer, "memory")["verdict"] == "unknown"
     assert "config.json" in gate(answer, "memory")["sentence"]
+
+
+def test_every_gate_answers_even_when_the_model_is_not_there(project: Project, tmp_path: Path) -> None:
+    project.recipe(model=str(tmp_path / "nowhere"))
+    answer = project.check()[1]
+    assert {each["name"] for each in answer["gates"]} == set(get_args(GateName))
+    assert gate(answer, "remote_code")["verdict"] == "unknown"
+    for each in answer["gates"]:
+        assert each["way_out"] or each["verdict"] in ("pass", "warn"), each
+
+
+def test_code_in_a_directory_blocks_until_it_is_trusted_and_accepted_once(project: Project) -> None:
+    project.code("print('never run by us')")
+    project.recipe()
+    code, answer = project.check()
+    assert (code, gate(answer, "remote_code")["state"]) == (4, "refused")
+    project.recipe("tp = 2, trust-remote-code = true")
+    code, answer = project.check()
+    assert (code, gate(answer, "remote_code")["state"]) == (4, "ask")
+    assert list(gate(answer, "remote_code")["numbers"]["sha256"]) == ["configuration_x.py"]
+    assert project.check("tiny", "--accept", "remote-code")[0] == 0
+    assert gate(project.check()[1], "remote_code")["state"] == "trusted"
+    project.code("print('other code')")
+    assert gate(project.check()[1], "remote_code")["state"] == "ask"
 
 
 def test_a_circle_of_recipes_is_a_usage_error(project: Project) -> None:

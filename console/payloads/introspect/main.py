@@ -7,12 +7,12 @@ import os
 import sys
 from typing import Any, Callable
 
-from . import engine, headers, host, validate
+from . import code, engine, headers, host, validate
 
 
 def main(config: dict[str, Any]) -> int:
-    """`config`: `{"op": "version" | "engine" | "validate" | "headers" | "host", "env": {…}, …}`. The answer of an
-    operation that failed is `{"error": kind, "message": text}`."""
+    """`config`: `{"op": a key of _OPS, "env": {…}, …}`. The answer of an operation that failed is
+    `{"error": kind, "message": text}`."""
     answer_fd = os.dup(1)
     os.dup2(2, 1)
     _environment(config.get("env") or {})
@@ -42,5 +42,6 @@ _OPS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "engine": engine.describe,
     "validate": validate.run,
     "headers": headers.read,
+    "code": code.read,
     "host": host.look,
 }
