@@ -107,14 +107,16 @@ class ConsoleApp(Deck):
             self.tick()
 
     def tick(self) -> None:
-        """Paint this moment: the visible screen alone."""
+        """Paint this moment: the visible screen alone, behind a dialog, too."""
         before, self._ticked = self._ticked, time.monotonic()
         if self.player:
             self.player.tick(self._ticked - before)
         if not self.host_name:
             self.host_name = next(iter(self.session.state.hosts), "")
-        if isinstance(self.screen, DeckScreen):
-            self.screen.repaint()
+        screen = next((one for one in reversed(self.screen_stack) if isinstance(one, DeckScreen)), None)
+        if screen is not None:
+            screen.repaint()
+        if screen is self.screen:
             self._host_keys.look(self, frame_of(self))
 
     def show_host(self, name: str) -> None:

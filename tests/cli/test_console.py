@@ -68,6 +68,15 @@ def test_the_session_is_recorded_and_replays_to_the_live_end(
     assert header["hosts"] == [box]
 
 
+def test_behind_a_dialog_the_box_goes_on(pane: Terminal, gpudeck: Gpudeck, box: str, fleet: Fleet) -> None:
+    open_console(pane, gpudeck, box)
+    pane.wait("✓ ok")
+    pane.keys("N")
+    pane.wait("Note")
+    fleet.set(0, util=55)
+    assert "Note" in pane.wait("55%")
+
+
 def test_two_boxes_side_by_side(pane: Terminal, gpudeck: Gpudeck, box: str, fleet: Fleet) -> None:
     open_console(pane, gpudeck, box, "local")
     pane.wait(f"[{box}] local")

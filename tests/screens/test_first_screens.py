@@ -128,7 +128,11 @@ async def test_without_a_link_no_pane_looks_fresh() -> None:
 async def test_a_refused_key_that_is_pressed_again_says_so_once() -> None:
     session = PlayedSession(*HEALTHY, hosts=["ct200"])
     session.tell(LinkChanged(host="ct200", state="lost"))
-    assert (await shown(session, (120, 40), "D", "S", "X", "D")).count("The link is lost.") == 1
+    app = ConsoleApp(session)
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await pilot.press("D", "S", "X", "D")
+        await pilot.pause(0.1)
+        assert frame(app).count("The link is lost.") == 1
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
