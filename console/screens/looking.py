@@ -14,6 +14,7 @@ from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.help import HelpScreen
 from console.screens.hub import HubScreen
+from console.screens.plan import PlanPane
 from console.values import clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
@@ -54,7 +55,13 @@ def _show(name: str, app: Deck, _frame: Frame) -> None:
 def _check_again(app: Deck, frame: Frame) -> None:
     if app.session.controls and frame.host:
         app.session.controls.again(frame.host.name)
-        hub_keys.ask_again(app, frame)
+        plan = frame.host.plan.shown
+        if plan is not None and app.screen.query(PlanPane):
+            refused = app.session.controls.check_recipe(frame.host.name, plan.recipe)
+            if refused:
+                app.notify(refused, severity="warning")
+        else:
+            hub_keys.ask_again(app, frame)
 
 
 def _copy(app: Deck, frame: Frame) -> None:

@@ -130,7 +130,9 @@ class LiveSession:
         return recipes.names()
 
     def check_recipe(self, host: str, recipe: str) -> str:
-        """Ask every gate of a recipe. Why it cannot be asked, or nothing."""
+        """Ask every gate of a recipe, unless they are being asked. Why it cannot be asked, or nothing."""
+        if any(name.startswith(f"check {host} {recipe} ") for name in self.supervisor.running()):
+            return ""
         return self._with_recipe(host, recipe, "check", check_recipe)
 
     def deploy(self, host: str, recipe: str, *, fetch: bool) -> str:
@@ -149,7 +151,7 @@ class LiveSession:
             recipe = recipes.named(name, box.config)
         except ConfigError as error:
             return str(error)
-        self.supervisor.start(f"{verb} {name} {self.state.seq}", work(box, self.state.hosts[host], recipe))
+        self.supervisor.start(f"{verb} {host} {name} {self.state.seq}", work(box, self.state.hosts[host], recipe))
         return ""
 
     async def set_token(self, host: str, token: Secret) -> str:

@@ -6,12 +6,15 @@ from typing import NamedTuple
 
 from console.events.link import HostKeyAsked, HostKeyChanged
 from console.gates.access import access_gate
+from console.gates.plan import blockers
 from console.state import HostState
+from console.state.serve import ENDED
 from console.values import format_duration, known
 from console.views.disks import disk_row, disk_sentence
 from console.views.gpus import gpu_notes
 from console.views.hub import access_word
 from console.views.hub_transfers import fell_short_sentence
+from console.views.serve import main_server
 from console.views.server_pane import server_step
 from console.views.status import gpu_state
 from console.views.xids import index_of, xid_meaning, xid_sentence
@@ -37,12 +40,14 @@ def next_step(host: HostState | None, now: float) -> Next:
         or _found(host, now, "fail")
         or _server(host, now, failed=True)
         or _hub(host)
+        or _plan(host, blocked=True)
         or _disks(host, "fail")
         or _disks(host, "warn")
         or _probes(host)
         or _found(host, now, "warn")
         or _xids(host, now)
         or _server(host, now, failed=False)
+        or _plan(host, blocked=False)
         or Next("ok", "nothing blocks")
     )
 
@@ -96,6 +101,23 @@ def _hub(host: HostState) -> Next | None:
         if repo.access is not None and access_word(repo.access)[0] != "ok":
             return Next(access_word(repo.access)[0], access_gate(repo.access).sentence, "3")
     return None
+
+
+def _plan(host: HostState, *, blocked: bool) -> Next | None:
+    """The plan that was asked last: the gate that stops it, or that it may be started; none behind a server."""
+    plan, server = host.plan.shown, main_server(host)
+    if plan is None or (server is not None and server.phase not in ENDED):
+        return None
+    if plan.verdict is None:
+        return None if blocked else Next("busy", f"{plan.recipe}: the gates are asked", "4")
+    if not plan.exit_code:
+        return None if blocked else Next("ok", f"{plan.recipe} passes every gate", "D")
+    gates = blockers(plan.gates)
+    if not blocked or not gates:
+        return None
+    level = "warn" if gates[0].verdict == "warn" else "fail"
+    more = f" (and {len(gates) - 1} more)" if len(gates) > 1 else ""
+    return Next(level, f"{plan.recipe} is stopped by {gates[0].name}{more}: {gates[0].sentence}", "4")
 
 
 def _found(host: HostState, now: float, level: str) -> Next | None:

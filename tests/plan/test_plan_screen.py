@@ -12,6 +12,7 @@ from console.events.plan import Gate, GateChecked
 from console.journal.codec import decode_fact, decode_line, encode
 from console.state import HostState
 from console.values import Unknown, clean, dump_json
+from console.views.next import next_step
 from console.views.plan import fit_rows, preflight, preflight_lines, served_line
 from tests.support.frames import check_frame, frame
 from tests.support.kimi_plan import HOST, RECIPE, kimi_plan
@@ -42,6 +43,27 @@ async def test_the_plan_screen(name: str, width: int, height: int) -> None:
         await pilot.pause()
         panes = frame(app).splitlines()[2:-1]  # header, NEXT and footer have their own tests
         check_frame(FRAMES / f"plan-{name}-{width}x{height}.txt", "\n".join(panes))
+
+
+async def test_check_again_asks_the_plan_that_is_shown() -> None:
+    session = played(BAD, None)
+    app = ConsoleApp(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        await pilot.press("4")
+        await pilot.pause()
+        await pilot.press("r")
+        await pilot.pause()
+    assert ("check", RECIPE) in session.controls.asked
+
+
+def test_next_names_the_gate_that_stops_the_plan_and_its_key() -> None:
+    step = next_step(host_of(played(BAD, None)), 0)
+    assert (step.level, step.key) == ("fail", "4")
+    assert f"{RECIPE} is stopped by memory (and 1 more)" in step.sentence
+    assert next_step(host_of(played(GOOD)), 0) == ("ok", f"{RECIPE} passes every gate", "D")
+    asking = PlayedSession(*link_up(), *gpus(), *kimi_plan(GOOD)[:2], hosts=[HOST])
+    assert next_step(host_of(asking), 0) == ("busy", f"{RECIPE}: the gates are asked", "4")
 
 
 def host_of(session: PlayedSession) -> HostState:

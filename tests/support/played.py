@@ -43,6 +43,10 @@ class Controls:
     def accept_host_key(self, host: str) -> None:
         self.asked.append(("accept", host))
 
+    def check_recipe(self, host: str, recipe: str) -> str:
+        self.asked.append(("check", recipe))
+        return ""
+
     def change_job(self, host: str, action: str, job_id: str) -> None:
         self.asked.append((action, job_id))
 
