@@ -23,7 +23,7 @@ class Recorder:
     """A listener of the bus. Lines are flushed once a second, and when the recorder closes."""
 
     def __init__(self, path: Path, header: Header, failed: Callable[[str], None]) -> None:
-        """Create the file, 0600; an existing one raises FileExistsError."""
+        """Create the file, 0600; an existing one raises FileExistsError. `failed` hears the reason of a failure."""
         self.path = path
         self._failed = failed
         self._flushed_t = 0.0
@@ -58,15 +58,11 @@ class Recorder:
         try:
             file.close()
         except OSError as error:
-            self._failed(_sentence(self.path, error))
+            self._failed(error.strerror or str(error))
 
     def _give_up(self, error: OSError) -> None:
         file, self._file = self._file, None
         with contextlib.suppress(OSError):  # what is still buffered cannot be written either
             if file is not None:
                 file.close()
-        self._failed(_sentence(self.path, error))
-
-
-def _sentence(path: Path, error: OSError) -> str:
-    return f"recording stopped: {path.name}: {error.strerror or error}"
+        self._failed(error.strerror or str(error))

@@ -60,11 +60,11 @@ def _age(seconds: float) -> str:
 def _right(frame: Frame) -> list[Part]:
     session = frame.session
     parts = []
-    if session.state.session.recorder_failure:
-        parts.append(Part((Cell(f" {session.state.session.recorder_failure} ", "alarm"),)))
+    if failure := session.state.session.recorder_failure:
+        parts += [Part((Cell(" recording stopped ", "alarm"),)), Part((Cell(f" {failure} ", "alarm"),), 1)]
     elif session.recording:
         parts.append(Part((State("busy", "REC"),), 1))
     if session.read_only and session.controls is not None:
         parts.append(Part((Cell("read-only", "warn"),)))
-    parts.append(Part((Cell(session.header.at(frame.now)[11:19] + "Z", "dim"),), 1))
+    parts.append(Part((Cell(session.header.at(frame.now)[11:19] + "Z", "dim"),), 2))
     return parts

@@ -87,10 +87,10 @@ class LiveSession:
         if path is None or not self.links or self._recorder is not None:
             return
         try:
-            self._recorder = Recorder(path, self.header, self._recorder_failed)
+            self._recorder = Recorder(path, self.header, partial(self._recorder_failed, path))
         except OSError as error:
             self._record_path = None
-            self._recorder_failed(f"{path.name} cannot be recorded to: {error.strerror}")
+            self._recorder_failed(path, error.strerror or str(error))
             return
         self.bus.listen(self._recorder.record)
 
@@ -253,8 +253,7 @@ class LiveSession:
         reduce(self.state, stamped)
         self._changed.set()
 
-    def _recorder_failed(self, reason: str) -> None:
-        path = self._recorder.path if self._recorder else self._record_path
+    def _recorder_failed(self, path: Path, reason: str) -> None:
         self.publish(RecorderFailed(path=clean(str(path)), reason=clean(reason)))
 
     def _task_failed(self, _name: str, error: BaseException) -> None:

@@ -68,6 +68,21 @@ def test_the_session_is_recorded_and_replays_to_the_live_end(
     assert header["hosts"] == [box]
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_a_recording_that_cannot_grow_is_a_banner_and_the_session_lives(
+    pane: Terminal, gpudeck: Gpudeck, box: str, fleet: Fleet, size: tuple[int, int]
+) -> None:
+    env = gpudeck.env | {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    pane.start(["prlimit", "--fsize=8000", sys.executable, "-m", "console", box], env, size)
+    first = pane.wait("recording stopped").splitlines()[0]
+    for word in (box, "✓ up", "File too large"):
+        assert word in first
+    fleet.set(0, util=55)
+    pane.wait("55%")
+    pane.keys("q")
+    pane.wait("[ended 0]")
+
+
 def test_behind_a_dialog_the_box_goes_on(pane: Terminal, gpudeck: Gpudeck, box: str, fleet: Fleet) -> None:
     open_console(pane, gpudeck, box)
     pane.wait("✓ ok")

@@ -79,7 +79,7 @@ SCENES: dict[str, list[Event]] = {
     "host-key-changed": [lost("blocked", "HOST KEY CHANGED"), changed()],
     "recorder-failed": [
         *HEALTHY,
-        RecorderFailed(path=CleanText("r"), reason=CleanText("recording stopped: r.jsonl: No space left on device")),
+        RecorderFailed(path=CleanText("r"), reason=CleanText("No space left on device")),
     ],
 }
 
