@@ -16,6 +16,7 @@ from .calls import Call, OpError, encode
 from .files import write
 from .machine import text_of
 from .masking import mask_argv
+from .units import own_unit
 
 
 def state_dir() -> str:
@@ -26,17 +27,19 @@ def state_dir() -> str:
     return os.path.join(base, "gpudeck")
 
 
-def path_of(pid: int, start: int) -> str:
-    return os.path.join(state_dir(), "adopted", f"{pid}-{start}.json")
+def path_of(pid: int, start: int, unit: str = "", scope: str = "") -> str:
+    name = f"{scope}-{unit}" if unit else f"{pid}-{start}"
+    return os.path.join(state_dir(), "adopted", name + ".json")
 
 
-def record_of(pid: int, start: int) -> dict[str, Any] | None:
-    """The adoption of exactly this process of this boot, or None."""
+def record_of(pid: int, start: int, unit: str = "", scope: str = "") -> dict[str, Any] | None:
+    """The adoption of exactly this process of this boot, or of its unit, whose process may change; or None."""
     try:
-        record = json.loads(text_of(path_of(pid, start)) or "null")
+        record = json.loads(text_of(path_of(pid, start, unit, scope)) or "null")
     except ValueError:
         return None
-    return record if isinstance(record, dict) and record.get("boot_id") == processes.boot_id() else None
+    holds = isinstance(record, dict) and (bool(unit) or record.get("boot_id") == processes.boot_id())
+    return record if holds else None
 
 
 def adopt(call: Call, a: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def adopt(call: Call, a: dict[str, Any]) -> dict[str, Any]:
     environment = processes.words_of(pid, "environ")
     if argv is None or environment is None:
         raise OpError("permission", f"the environment of process {pid} is not readable for this user")
-    unit, scope = processes.unit_of(text_of(f"/proc/{pid}/cgroup") or "")
+    unit, scope = own_unit(pid)
     record = {
         "pid": pid,
         "start": start,
@@ -61,13 +64,15 @@ def adopt(call: Call, a: dict[str, Any]) -> dict[str, Any]:
         "adopted_s": round(time.time(), 3),
         "by": str(a.get("by") or ""),
     }
-    path = path_of(pid, start)
+    path = path_of(pid, start, unit, scope)
     write(call, {"path": path, "data": encode(json.dumps(record).encode("ascii"))})
     return {"path": path, "argv": mask_argv(argv), "unit": unit, "unit_scope": scope}
 
 
 def release(call: Call, a: dict[str, Any]) -> dict[str, Any]:
     """Forget an adoption."""
+    pid, start = int(a["pid"]), int(a["start"])
+    unit, scope = own_unit(pid)
     with contextlib.suppress(FileNotFoundError):
-        os.unlink(path_of(int(a["pid"]), int(a["start"])))
+        os.unlink(path_of(pid, start, unit, scope))
     return {}

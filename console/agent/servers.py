@@ -17,6 +17,7 @@ from .gpu_processes import user_of
 from .machine import text_of
 from .masking import mask_argv
 from .processes import Status
+from .units import own_unit
 from .wire import unknown
 
 DEFAULT_PORT = 30000
@@ -108,11 +109,16 @@ def find(argvs: dict[int, list[str]]) -> list[dict[str, Any]]:
 
 def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[str, Any]:
     pid = status.pid
-    cgroup = text_of(f"/proc/{pid}/cgroup") or ""
-    unit, scope = processes.unit_of(cgroup)
+    unit, scope = own_unit(pid)
     tree = processes.descendants(pid, seen)
     job = job_of(status, seen)
-    owner = "ours" if job or unit.startswith("gpudeck-") else "adopted" if record_of(pid, status.start) else "foreign"
+    owner = (
+        "ours"
+        if job or unit.startswith("gpudeck-")
+        else "adopted"
+        if record_of(pid, status.start, unit, scope)
+        else "foreign"
+    )
     log = _log_path(pid)
     found = {
         "id": job or f"{pid}-{status.start}",
@@ -127,7 +133,7 @@ def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[st
         "cwd": _link(pid, "cwd"),
         "unit": unit,
         "unit_scope": scope,
-        "container": processes.container_of(pid, cgroup),
+        "container": processes.container_of(pid, text_of(f"/proc/{pid}/cgroup") or ""),
         "log_path": log,
         "processes": sorted(tree),
     }

@@ -64,12 +64,12 @@ async def _serve(flags: Flags, host: str, action: str, name: str, given: Given) 
             return _list(flags, session, host)
         if action == "stop" and not name and (starting := _starting(session, host)):
             return await serve_change.stop(flags, session, host, starting, given)
+        if action == "status":
+            return _status(flags, session, host, name)
         server = _server(session, host, name)
         if action == "logs":
             with asking():
                 return await logs(flags, session, host, server, given)
-        if action == "status":
-            return _status(flags, session, host, server)
         return await _OF_SERVER[action](flags, session, host, server, given)
 
 
@@ -100,7 +100,12 @@ def _list(flags: Flags, session: LiveSession, host: str) -> int:
     return DONE
 
 
-def _status(flags: Flags, session: LiveSession, host: str, server: ServerState) -> int:
+def _status(flags: Flags, session: LiveSession, host: str, name: str) -> int:
+    """Looking never fails: that no server runs is an answer, too."""
+    if not name and main_server(session.state.hosts[host]) is None:
+        serving.report_none(flags, session, host)
+        return DONE
+    server = _server(session, host, name)
     recipe = serving.recipe_of(flags, session, host, server)
     if recipe is not None:
         compare(box_of(session, host), server, recipe, {})

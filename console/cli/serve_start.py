@@ -13,6 +13,7 @@ from console.cli.stop import DONE, FAILED, GATE, StopError
 from console.config.records import Recipe
 from console.models.launch import Launch
 from console.session.live import LiveSession
+from console.state import HostState
 from console.state.serve import SERVE_JOB, ServerState
 from console.values import known
 from console.views.serve import main_server
@@ -20,6 +21,8 @@ from console.workers import serve_stop, serve_swap
 from console.workers.jobs import user_at_laptop
 from console.workers.serve import Secrets, job_spec
 from console.workers.whole_plan import WholePlan
+
+LISTED_S = 30.0
 
 
 async def start(
@@ -112,9 +115,24 @@ async def restart(flags: Flags, session: LiveSession, host: str, server: ServerS
         job = await serve_swap.bring_back(box, incumbent)
     if job is None:
         say(flags, f"Unit {incumbent.unit} is started again.")
-        return DONE
     if given.detach:
-        emit({"job": job.id})
+        emit({"job": job.id if job else None})
         return DONE
-    back = await serving.followed(flags, session, host, job.id)
+    again = job.id if job else await _of_unit(session, host, incumbent.unit)
+    back = await serving.followed(flags, session, host, again)
     return await serving.smoked(flags, session, host, back, secrets.flags.get("api-key"))
+
+
+async def _of_unit(session: LiveSession, host: str, unit: str) -> str:
+    """The server that the unit runs now, once the box lists it."""
+    state = session.state.hosts[host]
+    if not await session.wait(lambda _: _running(state, unit) is not None, LISTED_S):
+        raise StopError(FAILED, f"{unit} was started, and no server of it shows.")
+    server = _running(state, unit)
+    assert server is not None
+    return server.id
+
+
+def _running(state: HostState, unit: str) -> ServerState | None:
+    server = main_server(state, unit)
+    return server if server is not None and server.present else None

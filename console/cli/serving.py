@@ -8,7 +8,7 @@ import getpass
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +29,17 @@ from console.remote.errors import LinkLost
 from console.session.live import LiveSession
 from console.state import State
 from console.state.serve import ENDED, ServerState
-from console.values import known
+from console.values import Unknown, known
 from console.values.secrets import remember
 from console.views.jobs import find_job
 from console.views.plan import SCHEMA as PREFLIGHT_SCHEMA
 from console.views.plan import preflight, preflight_lines
-from console.views.serve import phase_word, server_lines, server_object
+from console.views.serve import phase_word, server_lines, server_object, server_objects
+from console.views.server_pane import title_text
 from console.workers import jobs
 from console.workers.serve import Secrets, job_spec, smoke
 from console.workers.serve_stop import StopRefusedError
+from console.workers.serve_unit import unit_name
 from console.workers.whole_plan import WholePlan, whole_plan
 
 SERVER_SCHEMA = "gpudeck.server/1"
@@ -71,13 +73,20 @@ def refusing() -> Iterator[None]:
 
 
 def recipe_of(flags: Flags, session: LiveSession, host: str, server: ServerState) -> Recipe | None:
-    """The recipe that a server of ours was started from, as it reads now."""
+    """The recipe that a server of ours, a job or a unit, was started from, as it reads now."""
     job = find_job(session.state.hosts[host], server.id)
+    unit = server.seen.unit if server.seen else ""
+    recipes = book(flags)
     try:
-        found = book(flags).get(str(job.meta.get("recipe") or "")) if job else None
+        name = str(job.meta.get("recipe") or "") if job else _named_by(unit, recipes.recipes)
+        found = recipes.get(name)
     except ConfigError:
         return None
-    return recipe_on(session, host, found) if found else None
+    return recipe_on(session, host, found)
+
+
+def _named_by(unit: str, names: Iterable[str]) -> str:
+    return next((name for name in names if unit and unit_name(name) == unit), "")
 
 
 def recipe_on(session: LiveSession, host: str, recipe: Recipe) -> Recipe:
@@ -200,14 +209,33 @@ async def smoked(flags: Flags, session: LiveSession, host: str, server: ServerSt
     return DONE
 
 
+def report_none(flags: Flags, session: LiveSession, host: str) -> None:
+    """No server on standard output: none, or not known why."""
+    found = server_objects(session.state.hosts[host], session.state.t)
+    why = f"no server runs on {host}" if known(found) else found.reason
+    if flags.json_output:
+        emit(_head(session, host) | {"server": Unknown(why), "servers": found})
+    else:
+        click.echo(f"{why[:1].upper()}{why[1:]}.")
+
+
+def _head(session: LiveSession, host: str) -> dict[str, Any]:
+    return {"schema": SERVER_SCHEMA, "ts": session.header.at(session.state.t), "host": host}
+
+
 def report(flags: Flags, session: LiveSession, host: str, server: ServerState) -> None:
     """The server on standard output."""
     box, now = session.state.hosts[host], session.state.t
     if flags.json_output:
-        head: dict[str, Any] = {"schema": SERVER_SCHEMA, "ts": session.header.at(now), "host": host}
-        emit(head | {"server": server_object(box, server, now)})
+        one = server_object(box, server, now)
+        first = {name: one[name] for name in ("phase", "cause", "cause_phase", "advice")}
+        emit(_head(session, host) | first | {"server": one, "servers": server_objects(box, now)})
         return
-    lines = [f"{server.id}: {phase_word(server)}", *server_lines(box, server, now)[1:]]
+    lines = [
+        f"{server.id}: {phase_word(server)}",
+        f"    {title_text(box, server)}",
+        *server_lines(box, server, now)[1:],
+    ]
     if server.smoke and server.smoke.ok:
         lines.append(f"    {shlex.join(server.smoke.curl)}")
     click.echo("\n".join(lines))

@@ -16,11 +16,12 @@ SYSTEMCTL_S = 120.0
 
 
 class UnitFiles(NamedTuple):
-    """The unit and the private files beside it: path → (content, mode)."""
+    """The unit and the private files beside it: path → (content, mode); `log` is what it writes."""
 
     name: str
     scope: str
     files: dict[str, tuple[str, int]]
+    log: str
 
 
 def unit_name(recipe: str) -> str:
@@ -36,7 +37,8 @@ def unit_files(hello: dict[str, Any], recipe: Recipe, start: Launch, secrets: Se
     private = f"{home}/.local/state/gpudeck/units/{name.removesuffix('.service')}"
     folder = "/etc/systemd/system" if root else f"{home}/.config/systemd/user"
     argv = (*start.argv, *(("--config", f"{private}.yaml") if secrets.flags else ()))
-    text = unit_text(recipe.name, argv, f"{private}.env", grace_s, "multi-user.target" if root else "default.target")
+    target = "multi-user.target" if root else "default.target"
+    text = unit_text(recipe.name, argv, private, grace_s, target)
     files = {
         f"{folder}/{name}": (text, 0o644),
         f"{private}.env": (
@@ -46,11 +48,16 @@ def unit_files(hello: dict[str, Any], recipe: Recipe, start: Launch, secrets: Se
     }
     if secrets.flags:
         files[f"{private}.yaml"] = (yaml(secrets.flags).decode(), 0o600)
-    return UnitFiles(name, "system" if root else "user", files)
+    return UnitFiles(name, "system" if root else "user", files, f"{private}.log")
 
 
-def unit_text(recipe: str, argv: tuple[str, ...], env_file: str, grace_s: float, target: str) -> str:
-    """The unit. `KillMode=mixed`: the parent alone gets the TERM, the rest only what is left after the grace."""
+def unit_text(recipe: str, argv: tuple[str, ...], private: str, grace_s: float, target: str) -> str:
+    """The unit. `KillMode=mixed`: the parent alone gets the TERM, the rest only what is left after the grace.
+
+    `private`: where its environment and its log lie, without their endings. A log in a file is what the console
+    can follow; one that grew too long is begun anew at the next start.
+    """
+    place = private.replace("%", "%%")
     return f"""[Unit]
 Description=SGLang, recipe {recipe} (gpudeck)
 After=network-online.target
@@ -59,8 +66,11 @@ StartLimitBurst=3
 
 [Service]
 Type=exec
+ExecStartPre=-find {_word(private + ".log")} -size +256M -delete
 ExecStart={" ".join(_word(word) for word in argv)}
-EnvironmentFile={env_file.replace("%", "%%")}
+EnvironmentFile={place}.env
+StandardOutput=append:{place}.log
+StandardError=append:{place}.log
 KillMode=mixed
 TimeoutStopSec={grace_s:.0f}
 Restart=on-failure
@@ -97,8 +107,9 @@ async def install(box: Box, unit: UnitFiles) -> None:
 
 async def uninstall(box: Box, unit: UnitFiles) -> list[str]:
     """Stop and disable the unit, then remove its files; the paths that were there."""
-    there = await box.agent.request("stat", paths=list(unit.files))
-    removed = [path for path, entry in zip(unit.files, there["entries"], strict=True) if entry is not None]
+    paths = [*unit.files, unit.log]
+    there = await box.agent.request("stat", paths=paths)
+    removed = [path for path, entry in zip(paths, there["entries"], strict=True) if entry is not None]
     if not removed:
         raise AgentError("not_found", f"there is no unit {unit.name} of this user")
     await systemctl(box, unit.scope, "disable", "--now", unit.name, timeout_s=SYSTEMCTL_S)

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.agent import adopt, log_lines, processes, server_stop, servers
+from console.agent import adopt, log_lines, processes, server_stop, servers, units
 from console.agent.calls import Call, OpError
 from tests.support.served import until
 
@@ -228,3 +228,26 @@ def test_listening_port_of_a_process() -> None:
         assert until(lambda: processes.listeners(process.pid, port)) == [("127.0.0.1", port)]
         assert processes.listeners(process.pid, port) == [("127.0.0.1", port)], "the remembered answer"
         process.kill()
+
+
+def test_a_unit_that_runs_programs_of_others_is_not_the_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(units, "text_of", lambda path: "0::/system.slice/ssh.service" if "cgroup" in path else "sshd\n")
+    monkeypatch.setattr(units, "_members", lambda cgroup, unit: {1, 2})
+    assert units.own_unit(2) == ("", "")
+    monkeypatch.setattr(
+        units, "text_of", lambda path: "0::/system.slice/llm.service" if "cgroup" in path else "python3\n"
+    )
+    assert units.own_unit(2) == ("llm.service", "system")
+
+
+def test_the_adoption_of_a_unit_outlives_its_process(
+    tree: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(adopt, "own_unit", lambda _: ("llm.service", "system"))
+    status = processes.status_of(tree.pid)
+    assert status is not None
+    adopt.adopt(call(), {"pid": tree.pid, "start": status.start, "by": "me@laptop"})
+    assert adopt.record_of(1, 1, "llm.service", "system") is not None
+    assert adopt.record_of(1, 1, "llm.service", "user") is None
+    assert adopt.record_of(tree.pid, status.start) is None
