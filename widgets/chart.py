@@ -7,6 +7,7 @@ from textual.strip import Strip
 
 from widgets.cells import Span
 from widgets.chart_model import Chart
+from widgets.chart_table import table_rows
 from widgets.chart_text import chart_rows
 from widgets.painted import Painted
 
@@ -22,6 +23,7 @@ class ChartView(Painted):
         super().__init__(id=id, classes=classes)
         self.empty = empty
         self._chart = Chart()
+        self._as_table = False
         self._rows: list[list[Span]] = []
 
     @property
@@ -36,13 +38,19 @@ class ChartView(Painted):
         self._chart = chart
         self._redraw()
 
+    def toggle_table(self) -> None:
+        """Numbers in place of the picture, or the picture again."""
+        self._as_table = not self._as_table
+        self._redraw()
+
     def _redraw(self) -> None:
         width, height = self.size
         if not self.is_attached or not width or not height:
             return
         old = self._rows
         if any(any(y is not None for y in series.ys) for series in self._chart.series):
-            self._rows = chart_rows(self._chart, width, height, self.glyphs)
+            draw = table_rows if self._as_table else chart_rows
+            self._rows = draw(self._chart, width, height, self.glyphs)
         else:
             self._rows = [[Span(self.glyphs.text(self.empty), "dim")]]
         self.refresh_changed(old, self._rows)

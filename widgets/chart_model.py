@@ -60,8 +60,9 @@ class Chart:
 
     @property
     def heading(self) -> str:
-        """The title, or what is drawn over what."""
-        return self.title or (f"{self.y.label} vs {self.x.label}" if self.x.label else self.y.label)
+        """The title, and what is drawn over what with its units."""
+        drawn = f"{self.y.label} vs {self.x.label}" if self.x.label and self.y.label else self.y.label
+        return f"{self.title} ({drawn})" if self.title and drawn else self.title or drawn
 
     def windowed(self) -> Chart:
         """The same chart with only the points inside fixed x ends, so that a window costs the same in any history.

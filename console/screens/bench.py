@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar, cast
 
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
@@ -14,7 +15,7 @@ from console.screens.frame import Frame
 from console.screens.pane import DeckPane, fill
 from console.values import Unknown
 from console.views.bench import POINT_HEAD
-from console.views.bench_pane import causes, curve_figure, headline, latest, live_figure, point_rows
+from console.views.bench_pane import causes, curve_figure, headline, latest, live_figure, point_rows, utilisation
 from widgets.cells import Cell, Line, Row, State, StateKind
 from widgets.chart import ChartView
 from widgets.layout import Column
@@ -59,7 +60,7 @@ class BenchPane(DeckPane):
         run = latest(frame.host)
         refused = frame.host.bench.refused if frame.host else ""
         head = [(f"not measured: {refused}", "warn")] if refused else []
-        head += headline(run, frame.now) if run else []
+        head += headline(run, frame.now, utilisation(frame.host)) if run else []
         fill(self._head, [Line((Cell(text, ink),)) for text, ink in head])
         fill(self._causes, [Line((Cell(text, "dim"),)) for text in causes(run)] if run else [])
         if run is None:
@@ -79,7 +80,7 @@ class LivePane(DeckPane):
 
     def __init__(self) -> None:
         self._chart = ChartView(empty="no tick yet", id="bench-live-chart")
-        super().__init__("Now", self._chart, id="bench-live")
+        super().__init__("Now", self._chart, keys="t table", id="bench-live")
 
     def show(self, frame: Frame) -> None:
         run = latest(frame.host)
@@ -94,7 +95,7 @@ class CurvePane(DeckPane):
 
     def __init__(self) -> None:
         self._chart = ChartView(empty="no point yet", id="bench-curve-chart")
-        super().__init__("Throughput", self._chart, id="bench-curve")
+        super().__init__("Throughput", self._chart, keys="t table  e CSV, SVG", id="bench-curve")
 
     def show(self, frame: Frame) -> None:
         run = latest(frame.host)
@@ -103,7 +104,13 @@ class CurvePane(DeckPane):
 
 
 class BenchScreen(DeckScreen):
-    """Screen 6."""
+    """Screen 6. `t` shows the numbers of the charts in their place."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("t", "table", "numbers of the charts", show=False)]
+
+    def action_table(self) -> None:
+        for chart in self.query(ChartView):
+            chart.toggle_table()
 
     def body(self) -> Iterable[Widget]:
         yield Vertical(BenchPane(), Horizontal(LivePane(), CurvePane(), id="bench-charts"), id="bench-body")

@@ -33,8 +33,8 @@ class PointRow(NamedTuple):
     cells: tuple[str, ...]
 
 
-def headline(run: BenchRun, now: float) -> list[tuple[str, str]]:
-    """What happens now, as (text, ink)."""
+def headline(run: BenchRun, now: float, util_pct: float | Unknown) -> list[tuple[str, str]]:
+    """What happens now, as (text, ink). `util_pct`: of the box's GPUs, on average."""
     began = run.began
     done = len(run.points)
     lines = [(f"{began.recipe}  {began.preset}  {done} of {len(began.planned)} points", "strong")]
@@ -45,17 +45,27 @@ def headline(run: BenchRun, now: float) -> list[tuple[str, str]]:
         words = f"{run.step.point or 'worker'}: {STEP_WORDS[run.step.step]} since {format_duration(now - run.step_t)}"
         lines.append((words, "busy"))
     if run.ticks:
-        lines += _live(run.ticks[-1])
+        lines += _live(run.ticks[-1], util_pct)
     return lines
 
 
-def _live(tick: BenchTicked) -> list[tuple[str, str]]:
+def utilisation(host: HostState | None) -> float | Unknown:
+    """Mean utilisation in percent of the GPUs on which a process holds memory."""
+    gpus = host.hardware.gpus if host else Unknown("no box")
+    used = [gpu.gauges for gpu in gpus.values() if known(gpu.processes) and gpu.processes] if known(gpus) else []
+    told = [gauges.util_pct for gauges in used if gauges is not None and known(gauges.util_pct)]
+    return sum(told) / len(told) if told else Unknown("no GPU tells its utilisation")
+
+
+def _live(tick: BenchTicked, util_pct: float | Unknown) -> list[tuple[str, str]]:
     """Client beside server, then the client's own health."""
     server = f"{_count(tick.server_running)} running, {_count(tick.server_queued)} queued"
     client = f"{tick.active} active" + (f", {tick.queued} wait here" if tick.queued else "")
     failed = f", {tick.failed} failed" if tick.failed else ""
     rates = f"client {tick.tok_s:.0f} tok/s ({client}{failed})   server {_rate(tick.gen_tok_s)} ({server})"
-    power = f"   {tick.power_w:.0f} W" if known(tick.power_w) else ""
+    gpus = [f"{util_pct:.0f} %"] if known(util_pct) else []
+    gpus += [f"{tick.power_w:.0f} W"] if known(tick.power_w) else []
+    power = f"   GPUs {' '.join(gpus)}" if gpus else ""
     lag = format_duration(tick.lag_p99_s) if known(tick.lag_p99_s) else "unknown"
     health = f"KV {format_ratio(tick.kv_ratio)}{power}   client: {tick.cpu_ratio:.0%} of a core, loop lag {lag}"
     return [(rates, ""), (health, "dim")]

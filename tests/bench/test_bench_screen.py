@@ -14,13 +14,15 @@ from console.bench.points import Percentiles, Point
 from console.bench.store import Manifest, Note, RunStore
 from console.events import Event
 from console.events import bench as facts
+from console.events.host import GpuProcess, GpuProcesses, GpuProcessesSampled
 from console.values import CleanText, Unknown
 from console.workers.runs_watch import RunsWatch
 from tests.support.frames import check_frame, frame
-from tests.support.played import PlayedSession, link_up
+from tests.support.played import PlayedSession, gpus, link_up
 
 FRAMES = Path(__file__).parent / "frames"
 SIZES = [(80, 24), (120, 40)]
+HOLDS = GpuProcess(pid=1, user=CleanText("u"), command=CleanText("sglang"), memory_bytes=1 << 36)
 JOB, RUN = CleanText("bench-1"), CleanText("20261130T010203Z-k26-ep4-abcd")
 SETUP = {
     "model_sha": "a1", "dataset_sha": "d1", "input_spec": "ids:1024", "output_spec": "fixed:256", "ignore_eos": True,
@@ -52,8 +54,11 @@ def tick(second: float, tok_s: float) -> Event:
 def measuring() -> list[Event]:
     points = [a_point(1, 97.9), a_point(8, 610.0), a_point(32, 1210.0, flags=("throttled",), causes=("too hot",))]
     ghost = [msgspec.to_builtins(a_point(users, rate)) for users, rate in ((1, 90.0), (8, 580.0), (64, 1400.0))]
+    held = tuple(GpuProcesses(uuid=CleanText(f"GPU-{at}"), processes=(HOLDS,)) for at in range(2))
     events: list[Event] = [
         *link_up(),
+        *gpus(count=2, util_pct=96),
+        GpuProcessesSampled(host="ct200", gpus=held),
         facts.RunBegan(
             host="ct200", job=JOB, run=RUN, recipe=CleanText("k26-ep4"), preset=CleanText("sweep"),
             planned=tuple(CleanText(f"c{c:04d}-r0") for c in (1, 8, 32, 64, 256)),
@@ -85,6 +90,22 @@ async def shown(session: PlayedSession, size: tuple[int, int], key: str) -> str:
 async def test_a_measurement_in_progress(size: tuple[int, int]) -> None:
     text = await shown(PlayedSession(*measuring(), hosts=["ct200"]), size, "6")
     check_frame(FRAMES / f"measuring-{size[0]}x{size[1]}.txt", text)
+
+
+async def test_t_shows_the_numbers_of_the_charts_and_the_pictures_again() -> None:
+    app = ConsoleApp(PlayedSession(*measuring(), hosts=["ct200"]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("6")
+        await pilot.pause()
+        picture = frame(app)
+        await pilot.press("t")
+        await pilot.pause()
+        rows = [[word.strip("│") for word in line.split()] for line in frame(app).splitlines()]
+        assert any(" ".join(row).strip().endswith("8 610 580") for row in rows)
+        assert any("1210○" in row for row in rows)
+        await pilot.press("t")
+        await pilot.pause()
+        assert frame(app) == picture
 
 
 async def test_the_end_is_told_and_a_refusal_too() -> None:

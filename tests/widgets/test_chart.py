@@ -10,6 +10,7 @@ from widgets.axes import scale_for, tick_text, ticks
 from widgets.cells import spans_width
 from widgets.chart_model import Axis, Chart, Level, Series
 from widgets.chart_svg import to_svg
+from widgets.chart_table import table_rows
 from widgets.chart_text import chart_rows
 from widgets.glyphs import ASCII, UNICODE
 
@@ -145,3 +146,18 @@ def test_the_svg_shows_what_the_screen_shows() -> None:
     assert svg.count('class="level"') == 1
     for text in ("TP8", "3 000 ± 40", "goal", "concurrency"):
         assert text in svg
+
+
+def test_the_same_chart_as_numbers() -> None:
+    rows = ["".join(span.text for span in row).rstrip() for row in table_rows(SWEEP, 60, 14, UNICODE)]
+    assert rows == [
+        "tok/s vs concurrency",
+        "concurrency   TP8    EP8  last week",
+        "          1   100     80         90",
+        "          4   400      –",
+        "         16  1200   1000",
+        "         64  3900  3000○       3500",
+    ]
+    newest = table_rows(Chart(series=(Series("a", range(900), [1.0] * 900),)), 30, 6, ASCII)
+    assert [row[0].text.strip() for row in newest] == ["", "x", "896", "897", "898", "899"]
+    assert all(span.text.isascii() for row in newest for span in row)
