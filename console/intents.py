@@ -82,7 +82,7 @@ INTENTS: tuple[Intent, ...] = (
         ("3",),
         "Hugging Face",
         "Token, repositories, downloads, proofs",
-        command="gpudeck models {host}",
+        command="gpudeck models {host} list",
         guard=_needs_host,
     ),
     Intent(
@@ -117,11 +117,11 @@ INTENTS: tuple[Intent, ...] = (
         ("8",),
         "Jobs",
         "Long work on the box: it goes on without the console",
-        command="gpudeck jobs {host}",
+        command="gpudeck jobs {host} list",
         guard=_needs_host,
     ),
-    Intent("find", ("slash",), "Find", "Find a text in the list or log", command="gpudeck serve {host} logs"),
-    Intent("filter", ("ampersand",), "Filter", "Show only lines with a text", command="gpudeck serve {host} logs"),
+    Intent("find", ("slash",), "Find", "Find a text in the list or log"),
+    Intent("filter", ("ampersand",), "Filter", "Show only lines with a text", command="gpudeck serve {host} logs --grep TEXT"),
     Intent("zoom", ("z",), "Zoom", "One pane over the whole screen, and back"),
     Intent(
         "check_again", ("r",), "Check again", "Reconnect now, or read everything again", where="live", footer=True,

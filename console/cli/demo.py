@@ -11,6 +11,7 @@ from console.cli.flags import Flags
 from console.cli.open import open_console
 from console.cli.output import emit
 from console.cli.status import settled
+from console.demo.shelf import READER_TOKEN, TOKEN
 from console.session.live import LiveSession
 from console.session.picker import DEMO
 from console.views.text import status_lines
@@ -18,7 +19,13 @@ from console.views.text import status_lines
 SCHEMA = "gpudeck.demo/1"
 
 
-@click.command("demo")
+TOKENS = (
+    f"Its Hub knows two tokens: {TOKEN} of demo-user, who has not asked for the gated drafter, and "
+    f"{READER_TOKEN} of demo-reader, who may read it."
+)
+
+
+@click.command("demo", epilog=TOKENS)
 @click.option("--headless", is_flag=True, help="Run to the end and print what happened.")
 @click.option("--scenario", type=click.Choice(["tour"]), default="tour", help="What to play.")
 @click.pass_obj

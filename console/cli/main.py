@@ -46,6 +46,11 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(flags, error.exit_code, error.sentence)
     except click.exceptions.Exit as ended:
         return ended.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        if flags.json_output:
+            return _fail(flags, stop.USAGE, f"{error.ctx.command_path}: a word is missing.")
+        click.echo(error.format_message(), err=True)
+        return stop.USAGE
     except click.ClickException as error:
         return _fail(flags, stop.USAGE, _one_sentence(error))
     except RemoteError as error:

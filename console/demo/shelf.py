@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from console.demo.hub import FakeHub, User, model_files
 
 MIB = 1 << 20
-TOKEN = "hf_" + "demo" * 8 + "Open"
+TOKEN = "hf_" + "demo" * 8 + "Open"  # demo-user, who has not asked for the gated drafter
+READER_TOKEN = "hf_" + "demo" * 8 + "Read"  # demo-reader, whose request was accepted
 TARGET, DRAFT = "demo/Qwen3-Demo", "demo/Qwen3-Demo-DFlash"
 
 CONFIG: Mapping[str, object] = {
@@ -23,7 +24,7 @@ DRAFT_CONFIG: Mapping[str, object] = {
 
 
 def fill(hub: FakeHub) -> None:
-    """Put the models and the demo's user on the Hub."""
-    hub.tokens[TOKEN] = User("demo-user")
+    """Put the models and the demo's users on the Hub."""
+    hub.tokens |= {TOKEN: User("demo-user"), READER_TOKEN: User("demo-reader")}
     hub.add(TARGET, model_files(8, 4 * MIB, config=CONFIG))
-    hub.add(DRAFT, model_files(1, 2 * MIB, seed=2, config=DRAFT_CONFIG), gate="auto")
+    hub.add(DRAFT, model_files(1, 2 * MIB, seed=2, config=DRAFT_CONFIG), gate="auto", standings={"demo-reader": "accepted"})

@@ -40,8 +40,8 @@ class HelpScreen(ModalScreen[None]):
         same = f"   same as: {twin(intent, host)}" if intent.command and not refused else ""
         return Line(
             (
-                Cell(f"{keys:>4}  ", "key"),
-                Cell(f"{intent.title:<15}", "dim" if refused else "strong"),
+                Cell(f"{keys:>5}  ", "key"),
+                Cell(f"{intent.title:<16}", "dim" if refused else "strong"),
                 Cell(refused or intent.help, "dim" if refused else ""),
                 Cell(same, "dim"),
             )

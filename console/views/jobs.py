@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from console.events.jobs import Job
@@ -94,9 +95,14 @@ def job_texts(job: Job) -> list[str]:
     return [
         f"{job.id}: {state_word(job)[1]}" + (f", {said}" if said else ""),
         f"  {job.kind} of {job.key}, started {job.started} by {job.by}, pid {job.pid}",
-        f"  {' '.join(job.argv)}"[:400],
+        f"  {_command(job.argv)}"[:400],
         f"  folder {job.directory}",
     ]
+
+
+def _command(argv: Sequence[str]) -> str:
+    """The command line without the source of a program of ours: nobody reads it, and it hides the rest."""
+    return " ".join("…" if before == "-c" else word for before, word in zip(("", *argv), argv, strict=False))
 
 
 def job_object(job: Job) -> dict[str, Any]:

@@ -113,7 +113,7 @@ async def _look_after(box: Box, repo: CleanText, path: CleanText) -> None:
     with contextlib.suppress(HubError):
         (model,) = await read_stored(box, place, [path])
         box.publish(StoredRead(host=box.name, repo=repo, model=model))
-        await read_inventory(box, place, [box.config.dir] if box.config.dir else [])
+        await read_inventory(box, place, sorted({path.rpartition("/")[0], box.config.dir or ""} - {""}))
 
 
 async def first_look(box: Box) -> None:
