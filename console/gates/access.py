@@ -22,6 +22,7 @@ Retry = Literal["not_needed", "after_action", "backoff", "after_seconds", "never
 HUB = "https://huggingface.co"
 ACCESS_STATES = frozenset(get_args(Access))
 PERMISSION = "Read access to contents of all public gated repos you can access"
+_WHOLE = "Name a directory with config, tokenizer and every shard, or a repository id to download."
 _REPO_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 
 
@@ -143,7 +144,7 @@ def _ways_out(fact: AccessChecked) -> tuple[str, ...]:
         "token_malformed": ("Set it again, one line without quotes (T).",),
         "token_invalid": (_replace_token(fact),),
         "revision_missing": ("Choose another revision.",),
-        "file_missing": ("Choose another file or revision.",),
+        "file_missing": (_WHOLE,) if fact.repo.startswith("/") else ("Choose another file or revision.",),
         "disabled": ("Choose another repository.",),
         "offline_mode": ("Remove the variable from the box's environment.",),
         "endpoint_bad": ("Correct HF_ENDPOINT: https:// and a host that serves the Hub's headers.",),

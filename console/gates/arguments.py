@@ -201,7 +201,12 @@ def _of_validation(validation: Validation, engine: Engine) -> list[Finding]:
 
 def _numbers(engine: Engine, validation: Validation | None, ours: list[Finding]) -> dict[str, Any]:
     return {
+        "interpreter": engine.python,
         "version": engine.version,
+        "torch": engine.torch.version,
+        "cuda": engine.torch.cuda,
+        "flags": engine.flags if not known(engine.flags) else len({flag.name for flag in engine.flags.values()}),
+        "algorithms": engine.algorithms if not known(engine.algorithms) else list(engine.algorithms),
         "our_rules": [finding.rule for finding in ours],
         "validation": validation.result if validation else "not asked",
         "resolved": validation.resolved if validation else {},

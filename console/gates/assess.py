@@ -49,7 +49,7 @@ def _served(inputs: Inputs, engine: Engine | Unknown) -> dict[str, Any]:
     """Config architecture → class in this SGLang → recipes that reached READY on this box for it."""
     name = inputs.architecture
     table = engine.architectures if known(engine) else engine
-    module: str | Unknown = Unknown("no such class")
+    module: str | Unknown = Unknown("no class in this SGLang")
     if not known(name) or not known(table):
         module = name if not known(name) else table if not known(table) else module
     else:

@@ -134,7 +134,8 @@ def served_line(plan: Checked) -> str:
     name, module = numbers.get("architecture"), numbers.get("module")
     if not isinstance(name, str):
         return ""
-    where = f"sglang.srt.models.{module}" if isinstance(module, str) else "no class in this SGLang"
+    why = module.reason if isinstance(module, Unknown) else "not known"
+    where = f"sglang.srt.models.{module}" if isinstance(module, str) else why
     ready = ", ".join(numbers.get("ready_recipes") or ()) or "none yet"
     return f"{name} → {where}; READY on this box before: {ready}"
 

@@ -10,10 +10,12 @@ from typing import Any, get_args
 import pytest
 
 from console.events.plan import GateName
+from console.models.kv import GIB
 from console.session.replay import Replay
 from console.views.plan import preflight
 from tests.support.fakes import Fleet, uuid
 from tests.support.gpudeck import Gpudeck
+from tests.support.models import model_directory
 
 
 class Project:
@@ -27,6 +29,12 @@ class Project:
             f'[recipes.tiny]\nmodel = "{model or self.model}"\npython = "{python or self.python}"\n'
             f"port = {self.port}\nargs = {{ {args} }}\n{extra}\n"
         )
+
+    def started(self, recipe: str, **actuals: float) -> None:
+        """A start of this recipe became ready earlier."""
+        file = self.gpudeck.home / "state" / "gpudeck" / "starts.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({"local": {recipe: [{"job": "j", "phases_s": {}, "actuals": actuals}]}}))
 
     def code(self, text: str) -> None:
         """The model wants a Python file of its own."""
@@ -225,6 +233,39 @@ def test_the_engine_is_remembered_by_box_interpreter_and_version(project: Projec
     assert "SGLang 9.9.9" in gate(project.check()[1], "arguments")["sentence"]
     kept.write_text(json.dumps(record | {"stamp": "another", "answer": record["answer"] | {"version": "9.9.9"}}))
     assert "SGLang 0.5.23" in gate(project.check()[1], "arguments")["sentence"]
+
+
+def test_what_a_start_took_replaces_the_estimate_unless_the_model_is_another_by_now(project: Project) -> None:
+    project.recipe("tp = 1")
+    estimate = gate(project.check()[1], "memory")["numbers"]
+    for factor, source in ((1.1, "measured on this box"), (3.0, "file headers")):
+        project.started("tiny", weights_gb=factor * estimate["per_gpu"][0]["weights_bytes"] / GIB)
+        numbers = gate(project.check()[1], "memory")["numbers"]
+        assert numbers["sources"]["weights"] == source
+        taken = numbers["per_gpu"][0]["weights_bytes"] / estimate["per_gpu"][0]["weights_bytes"]
+        assert taken == pytest.approx(factor if source == "measured on this box" else 1, rel=1e-3)
+        assert (numbers["plus_minus_bytes"] < estimate["plus_minus_bytes"]) == (source == "measured on this box")
+
+
+def test_recipes_of_the_same_class_that_were_ready_here_are_named(project: Project) -> None:
+    project.recipe(extra='[recipes.older]\nextends = "tiny"\nargs = { tp = 1 }')
+    assert gate(project.check("older")[1], "arguments")["numbers"]["ready_recipes"] == []
+    project.started("older", weights_gb=1.0)
+    numbers = gate(project.check("tiny")[1], "arguments")["numbers"]
+    assert (numbers["architecture"], numbers["module"]) == ("Qwen3ForCausalLM", "qwen3")
+    assert numbers["ready_recipes"] == ["older"]
+    text = project.gpudeck.run("preflight", "local", "tiny").stdout
+    assert "Qwen3ForCausalLM → sglang.srt.models.qwen3; READY on this box before: older" in text
+
+
+def test_a_recipe_like_another_serves_the_next_model_of_its_class(project: Project, tmp_path: Path) -> None:
+    project.recipe("tp = 2, page-size = 16", extra="gpus = [2, 3]")
+    made = project.gpudeck.run("recipe", "new", str(model_directory(tmp_path / "next")), "--like", "tiny")
+    assert made.returncode == 0, made.stderr
+    code, answer = project.check("next", "--dry-run")
+    assert code == 0, answer
+    assert answer["argv"][answer["argv"].index("--page-size") + 1] == "16"
+    assert answer["env"]["CUDA_VISIBLE_DEVICES"] == f"{uuid(2)},{uuid(3)}"
 
 
 def test_the_smoke_test_needs_the_interpreters_torch(project: Project) -> None:
