@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from console.models.config import ModelConfig, Quantization, parse_config
 from console.models.geometry import geometry
-from console.models.weights import TensorGroup, weights_from_headers
+from console.models.weights import Layout, TensorGroup, stage_bytes, weights_from_headers, weights_from_listing
 from console.values import Unknown, known
 from tests.support.engines import kimi_config, kimi_drafter, vector_config
 
@@ -110,3 +110,43 @@ def test_mixed_layer_types_are_counted_apart() -> None:
     assert known(shape)
     assert (shape.full, shape.sliding) == (12, 12)
     assert not known(geometry(config))
+
+
+def test_windowed_layers_count_fully_where_they_get_no_pool_of_their_own() -> None:
+    shape = {"num_hidden_layers": 6, "num_attention_heads": 8, "num_key_value_heads": 4, "head_dim": 128}
+    types = ["sliding_attention"] * 5 + ["full_attention"]
+    gemma = geometry(ModelConfig({"text_config": {"model_type": "gemma3_text", "layer_types": types, **shape}}))
+    assert known(gemma)
+    assert (gemma.full, gemma.sliding, gemma.kind) == (6, 0, "gqa")
+    oss = geometry(ModelConfig({"model_type": "gpt_oss", "layer_types": types, **shape}))
+    assert known(oss)
+    assert (oss.full, oss.sliding) == (1, 5)
+
+
+def test_llama_4_has_a_full_layer_every_fourth_by_its_code() -> None:
+    text = {"model_type": "llama4_text", "num_hidden_layers": 48, "num_attention_heads": 40, "num_key_value_heads": 8,
+            "head_dim": 128}  # fmt: skip
+    shape = geometry(ModelConfig({"model_type": "llama4", "text_config": text}))
+    assert known(shape)
+    assert (shape.full, shape.sliding, shape.checked) == (12, 36, False)
+
+
+def test_weights_that_cannot_be_counted_are_the_files_bytes_with_a_wide_margin() -> None:
+    text = {"model_type": "gemma3_text", "num_hidden_layers": 10}
+    config = ModelConfig({"text_config": text})
+    spread = weights_from_listing(config, 50_000_000_000)
+    assert known(spread)
+    assert (spread.source, spread.ratio) == ("sizes of its files", 0.1)
+    assert stage_bytes(spread, Layout(tp=2)) == (25_000_000_000,)
+    assert "gemma3_text" in spread.note
+    assert not known(weights_from_listing(config, Unknown("not listed")))
+    assert not known(weights_from_listing(ModelConfig({}), 50_000_000_000))
+
+
+def test_files_far_smaller_than_the_configuration_are_told() -> None:
+    counted = weights_from_listing(kimi_drafter(), 1_000_000)
+    assert known(counted)
+    assert "its files have 976.6 KiB" in counted.note
+    whole = weights_from_listing(kimi_drafter(), round(counted.total_bytes))
+    assert known(whole)
+    assert whole.note == ""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from console.config.recipes import load_recipes
 from console.gates.arguments import Finding, check_flags
 from console.gates.drafter import Pair, drafter_gate
 from console.gates.rules import Plan, check_rules, layout_of, long_names
+from console.values import clean, known
 from tests.support.engines import VERSIONS, kimi_config, kimi_drafter, recorded_engine
+from tests.support.frames import check_frame
 
 BOOK = load_recipes(cwd=Path("/nonexistent"), env={"HOME": "/nonexistent"})
 LAYOUTS, DRAFTERS, GRAPHS = ("tp8", "pp8", "ep8", "ep4"), ("", "DFLASH", "DDTREE"), (True, False)
@@ -51,6 +54,34 @@ def test_the_storys_matrix(version: str, layout: str, drafter: str, graphs: bool
     assert [finding.rule for finding in blocks] == REFUSED.get((layout, drafter), [])
     for finding in blocks:
         assert version in finding.sentence or "pp 1" in finding.sentence
+
+
+def cell(version: str, layout: str, drafter: str, graphs: bool) -> str:
+    said = findings(version, layout, drafter, graphs)
+    blocks = [finding.sentence for finding in said if finding.verdict == "block"]
+    notes = [finding.sentence for finding in said if finding.verdict == "warn"]
+    return f"refused: {' '.join(blocks)}" if blocks else " ".join(["allowed", *(f"({note})" for note in notes)])
+
+
+def test_the_matrix_is_told_in_the_documentation() -> None:
+    source = "Made by `tests/plan/test_matrix.py` from the introspection of both versions; 64 requests at once."
+    head = f"| layout | drafter | CUDA graphs | {' | '.join(VERSIONS)} |"
+    lines = ["# Kimi-K2.6 on eight GPUs: what each SGLang allows", "", source, "", head, f"|{'---|' * 5}"]
+    for layout, drafter, graphs in itertools.product(LAYOUTS, DRAFTERS, GRAPHS):
+        cells = [cell(version, layout, drafter, graphs) for version in VERSIONS]
+        lines.append(f"| {layout.upper()} | {drafter or 'none'} | {'on' if graphs else 'off'} | {' | '.join(cells)} |")
+    check_frame(Path(__file__).parents[2] / "docs" / "kimi-matrix.md", "\n".join(lines))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_ddtree_is_allowed_where_introspection_lists_it(version: str) -> None:
+    engine = recorded_engine(version)
+    assert known(engine.algorithms)
+    fork = msgspec.structs.replace(engine, algorithms=(*engine.algorithms, clean("DDTREE")))
+    recipe = BOOK.get("k26-ep4-ddtree")
+    long = long_names(recipe.args, fork)
+    plan = Plan(args=long, engine=fork, layout=layout_of(long)[0], config=kimi_config(), draft="d", concurrency=64)
+    assert [f.rule for f in (*check_flags(recipe.args, fork), *check_rules(plan)) if f.verdict == "block"] == []
 
 
 @pytest.mark.parametrize(("version", "warns"), [("0.5.11", False), ("0.5.23", True)])
