@@ -14,6 +14,17 @@ HASH_KEYS = (
 NOTED_KEYS = ("graphs", "overlap", "page_size", "power_limit_w", "clocks", "driver", "version")
 ALWAYS_NEEDED = HASH_KEYS[:-1]
 
+NAMES = {
+    "model_sha": "the model's commit",
+    "dataset_sha": "the data set",
+    "input_spec": "the input length",
+    "output_spec": "the output length",
+    "ignore_eos": "whether EOS ends an answer",
+    "cache_preset": "the state of the prefix cache",
+    "weights_kind": "the kind of weights",
+}
+SHOWN_CHARS = 40
+
 Setup = Mapping[str, Any]
 
 
@@ -33,10 +44,19 @@ def refusals(a: Setup, b: Setup) -> list[str]:
 
 
 def refusal_sentence(key: str, a: Setup, b: Setup) -> str:
-    name = key.replace("_", " ")
+    name = NAMES.get(key, "the " + key.replace("_", " "))
+    if a.get(key) is None and b.get(key) is None:
+        return f"{name} is not known of either run"
     if a.get(key) is None or b.get(key) is None:
-        return f"{name} is not known of {'both' if a.get(key) is None and b.get(key) is None else 'one'}"
-    return f"{name} differs: {a[key]} against {b[key]}"
+        told = b[key] if a.get(key) is None else a[key]
+        return f"{name} is known of one run alone: {_short(told)}"
+    return f"{name} differs: {_short(a[key])} against {_short(b[key])}"
+
+
+def _short(value: Any) -> str:
+    """A hash by its beginning."""
+    text = str(value)
+    return text if len(text) <= SHOWN_CHARS else text[:12] + "…"
 
 
 def treatment_names(setups: list[Setup]) -> list[str]:

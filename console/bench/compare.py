@@ -96,15 +96,17 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 def compare(a: Run, b: Run) -> Comparison:
-    """All common concurrencies of two runs."""
+    """All common concurrencies of two runs; of two that may not be compared everything, side by side."""
     refusals = refusal_reasons(a.manifest, b.manifest)
     noted = tuple(comparable.noted(a.manifest.treatment, b.manifest.treatment))
     left, right = groups(a.points), groups(b.points)
     common = [key for key in left if key in right]
-    if not common and not refusals:
-        refusals = ("no concurrency was measured on both sides",)
+    if not common:
+        sides = [", ".join(dict.fromkeys(str(users) for users, _ in side)) or "none" for side in (left, right)]
+        refusals += (f"no concurrency was measured on both sides: C = {sides[0]} against C = {sides[1]}",)
     trees = a.manifest.tree or b.manifest.tree
-    rows = tuple(_row(key, left[key], right[key], bool(refusals), noted, trees) for key in common)
+    shown = sorted({*left, *right}) if refusals else common
+    rows = tuple(_row(key, left.get(key, []), right.get(key, []), bool(refusals), noted, trees) for key in shown)
     return Comparison(a.id, b.id, refusals, treatment(a.manifest, b.manifest), noted, rows)
 
 

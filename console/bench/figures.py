@@ -59,9 +59,14 @@ def label(run: Run) -> str:
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """Recipe names, with the run's id where two share one."""
+    """Recipe names; where two share one, with the data set, or with the run's id."""
     names = [label(run) for run in runs]
-    return [name if names.count(name) == 1 else f"{name} {run.id}" for name, run in zip(names, runs, strict=True)]
+    by_data = _told_apart(names, [str(run.manifest.load.get("dataset") or run.id) for run in runs])
+    return by_data if len({*by_data}) == len(runs) else _told_apart(names, [run.id for run in runs])
+
+
+def _told_apart(names: list[str], more: list[str]) -> list[str]:
+    return [name if names.count(name) == 1 else f"{name} {word}" for name, word in zip(names, more, strict=True)]
 
 
 def throughput(runs: Sequence[Run], ghost: Run | None = None) -> Figure:

@@ -30,7 +30,7 @@ def _setup(rows: list[dict[str, Any]]) -> dict[str, Any]:
     row = rows[-1]
     info = row.get("server_info") or {}
     lengths = {(r.get("random_input_len"), r.get("random_output_len")) for r in rows}
-    fixed = row.get("dataset_name", "").startswith("random") and len(lengths) == 1
+    fixed = _dataset(row).startswith("random") and len(lengths) == 1
     return {
         "model": info.get("model_path"),
         "input_spec": f"{row['dataset_name']}:{row['random_input_len']}" if fixed else row.get("dataset_name"),
@@ -39,6 +39,10 @@ def _setup(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "prompt_format": row.get("backend"),
         "weights_kind": "dummy" if info.get("load_format") == "dummy" else None,
     }
+
+
+def _dataset(row: dict[str, Any]) -> str:
+    return str(row.get("dataset_name") or "")
 
 
 def _users(row: dict[str, Any]) -> int:
@@ -52,6 +56,8 @@ def _sglang_point(row: dict[str, Any]) -> Point:
     gaps = flat(row, "itl")
     point = _point(row, "e2e_latency", "total_throughput")
     point = _replace(point, itl_ms=gaps) if native else _replace(point, icl_ms=gaps)
+    held = serverinfo.gpus(row.get("server_info") or {})
+    point = _replace(point, tok_s_gpu=ratio(point.output_tok_s, float(held) if known(held) else held))
     return flagged(point, _facts(row, point, gaps, number(row.get("mean_itl_ms"))))
 
 
@@ -67,7 +73,7 @@ def _facts(row: dict[str, Any], point: Point, gaps: Percentiles, mean_gap: Numbe
         icl_s=(gaps.p50, mean_gap, gaps.p99) if not drafter else (NO_SAMPLES, NO_SAMPLES, NO_SAMPLES),
         max_running_requests=count(cap),
         drafter=drafter,
-        dataset_class="random" if row.get("dataset_name", "").startswith("random") else "real",
+        dataset_class="random" if _dataset(row).startswith("random") else "real",
         dummy_weights=info.get("load_format") == "dummy",
     )
 

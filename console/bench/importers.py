@@ -28,7 +28,8 @@ def import_file(data: bytes, file_name: str) -> ImportedRun:
             try:
                 return reader(rows)
             except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-                raise ImportFormatError(f"the file {file_name} is no whole result of {tool}: {error!r}") from error
+                what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else "a field is of another kind"
+                raise ImportFormatError(f"the file {file_name} is no whole result of {tool}: {what}") from error
     raise ImportFormatError(f"the file {file_name} is no result of SGLang, vLLM, GuideLLM or AIPerf that is known here")
 
 

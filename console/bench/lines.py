@@ -36,6 +36,7 @@ def comparison_lines(seen: Comparison) -> list[str]:
     lines = [f"A {seen.a}", f"B {seen.b}"]
     lines += [f"  {name}: {_text(a)} → {_text(b)}" for name, (a, b) in seen.treatment.items()]
     lines += [f"  not comparable: {reason}" for reason in seen.refusals]
+    lines += [f"  differs also in {', '.join(seen.noted)}"] * bool(seen.refusals and seen.noted)
     return lines + (table(COMPARE_HEAD, comparison_rows(seen)) if seen.rows else [])
 
 
@@ -44,4 +45,4 @@ def diff_lines(changed: Mapping[str, tuple[Any, Any]]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return "–" if value is None else str(value)
+    return "unknown" if value is None else str(value)

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from console.bench import figures
+from console.bench.comparable import HASH_KEYS
 from console.bench.compare import Comparison, compare, estimate, groups
 from console.bench.flags import FLAGS
 from console.bench.points import Point
@@ -61,20 +62,31 @@ def report(runs: Sequence[Run]) -> Report:
 
 def pairs_of(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
     """Each against its sweep's baseline where there is one, else every pair in order."""
-    by_recipe = {run.manifest.recipe: run for run in runs}
-    names = {run.manifest.baseline for run in runs} - {""}
-    base = by_recipe.get(names.pop()) if len(names) == 1 else None
-    if base is not None:
-        return [(base, run) for run in runs if run is not base]
-    return list(combinations(runs, 2))
+    found = [(base, run) for run in runs if (base := _baseline(run, runs)) is not None and base is not run]
+    return found or list(combinations(runs, 2))
+
+
+def _baseline(run: Run, runs: Sequence[Run]) -> Run | None:
+    """The baseline of a run's sweep: with the same flags of the matrix before without, on the same data set first."""
+    wanted = run.manifest.baseline
+    names = (f"{wanted}+{run.manifest.recipe.partition('+')[2]}", wanted) if wanted else ()
+    found = [one for one in runs if one.manifest.recipe in names]
+    return min(found, key=lambda one: (_data(one) != _data(run), names.index(one.manifest.recipe)), default=None)
+
+
+def _data(run: Run) -> Any:
+    return run.manifest.load.get("dataset")
 
 
 def _with_baselines(runs: Sequence[Run], names: list[str]) -> list[tuple[str, Run, Run]]:
+    """Each run with a drafter and the autoregressive one that it is measured against."""
     plain = [run for run in runs if not run.manifest.drafter]
-    named = next((run for run in plain if run.manifest.recipe in {r.manifest.baseline for r in runs}), None)
-    base = named or (plain[0] if plain else None)
-    drafted = [(name, run) for name, run in zip(names, runs, strict=True) if run.manifest.drafter]
-    return [(name, base, run) for name, run in drafted] if base is not None else []
+    found = []
+    for name, run in zip(names, runs, strict=True):
+        base = _baseline(run, plain) or min(plain, key=lambda one: _data(one) != _data(run), default=None)
+        if run.manifest.drafter and base is not None:
+            found.append((name, base, run))
+    return found
 
 
 def _filled(section: Section) -> bool:
@@ -92,7 +104,8 @@ def shown(value: Number, digits: int = 1) -> str:
 
 
 def _setup(runs: Sequence[Run], names: list[str]) -> Section:
-    keys = sorted({key for run in runs for part in (run.manifest.setup, run.manifest.treatment) for key in part})
+    told = {key for run in runs for part in (run.manifest.setup, run.manifest.treatment) for key in part}
+    keys = sorted({*told, *HASH_KEYS})
     rows = []
     for key in keys:
         cells = [text(run.manifest.setup.get(key, run.manifest.treatment.get(key))) for run in runs]
@@ -161,7 +174,9 @@ def _curves(runs: Sequence[Run]) -> list[figures.Figure]:
     drawn = [figures.throughput(runs), figures.speeds(runs, SLO_USER_TOK_S)]
     for run in runs:
         drawn += [figures.latencies(run, which) for which in ("ttft_ms", "itl_ms", "icl_ms")]
-    return [figure for figure in drawn if any(y is not None for line in figure.lines for y in line.ys)]
+    return [
+        figure for figure in drawn if any(y is not None for line in figure.lines for y in line.ys if not line.guide)
+    ]
 
 
 def _acceptance(runs: Sequence[Run], names: list[str]) -> Section:
@@ -218,7 +233,8 @@ def _comparisons(pairs: list[Comparison], runs: Sequence[Run], names: list[str])
 
 def _refused(pairs: list[Comparison], runs: Sequence[Run], names: list[str]) -> Section:
     sentences = tuple(
-        f"{_name(pair.b, runs, names)} against {_name(pair.a, runs, names)}: {'; '.join(pair.refusals)}"
+        f"{_name(pair.b, runs, names)} against {_name(pair.a, runs, names)}: "
+        + "; ".join((*pair.refusals, *[f"they differ also in {', '.join(pair.noted)}"] * bool(pair.noted)))
         for pair in pairs
     )
     return Section("Not compared", sentences)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
+
+from console.values import Unknown
 
 Info = Mapping[str, Any]
 
@@ -32,6 +35,15 @@ def treatment(info: Info) -> dict[str, Any]:
         if isinstance(info.get(theirs), bool):
             found[ours] = not info[theirs]
     return found
+
+
+def gpus(info: Info) -> int | Unknown:
+    """GPUs that the server holds by its arguments: tp × pp × replicas; ep and attention dp subdivide tp."""
+    sizes = [info.get(name, 1) for name in ("tp_size", "pp_size")] if "tp_size" in info else []
+    sizes += [] if info.get("enable_dp_attention") else [info.get("dp_size", 1)]
+    if len(sizes) < 2 or not all(isinstance(size, int) and size > 0 for size in sizes):
+        return Unknown("the tool tells no tp_size")
+    return int(math.prod(sizes))
 
 
 def has_drafter(info: Info) -> bool:

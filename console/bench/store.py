@@ -130,16 +130,19 @@ class RunStore:
         return sorted(entry.name for entry in self._entries() if entry.name not in readable)
 
     def find(self, words: str) -> Run:
-        """By id or unambiguous beginning of one; `last` is the newest run. Raises RunError."""
-        if words == "last":
-            runs = self.runs()
-            if not runs:
-                raise RunError("there are no runs yet")
-            return runs[0]
+        """By id or unambiguous beginning of one; the newest run of a recipe by its name, of all as `last`.
+
+        Raises RunError.
+        """
         names = [entry.name for entry in self._entries()]
         matches = [words] if words in names else [name for name in names if name.startswith(words)]
         if len(matches) == 1:
             return self.load(matches[0])
+        newest = next((run for run in self.runs() if words in ("last", run.manifest.recipe)), None)
+        if newest is not None:
+            return newest
+        if words == "last":
+            raise RunError("there are no runs yet")
         raise RunError(f"{words!r} means {len(matches)} runs" if matches else f"there is no run {words!r}")
 
     def _readable(self) -> Iterator[Run]:

@@ -1,23 +1,25 @@
 """The order of a sweep, what is left of it after a crash, and what it costs. Pure.
 
-A unit is one server start: a recipe with the points to measure on it. Normally a recipe measures all its repeats
-before the next one starts; a publishable sweep alternates recipes round by round, so that heat and drift hit all
-alike, and reverses every other round.
+A unit is one measurement: a recipe with the points to measure on it with one data set. Units of one recipe lie side by
+side and share a server. Normally a recipe measures all its repeats before the next one starts; a publishable sweep
+alternates recipes round by round, so that heat and drift hit all alike, and reverses every other round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
 import msgspec
 
 from console.bench.presets import FLUSH_S, SERVER_START_S, WARMUP_LIKELY_S, WARMUP_MAX_S, PlannedPoint, Preset, planned
 
-Measured = tuple[str, str]  # (recipe, name of the point)
+Measured = tuple[str, str, str]  # (recipe, data set, name of the point)
 
 
 class Unit(msgspec.Struct, frozen=True):
     recipe: str
+    dataset: str
     points: tuple[PlannedPoint, ...]
 
 
@@ -37,25 +39,27 @@ def runnable(names: Sequence[str], rules: Mapping[str, str]) -> tuple[list[str],
     )
 
 
-def units(recipes: Sequence[str], baseline: str, preset: Preset) -> list[Unit]:
-    """All units in order, the baseline first."""
-    ordered = sorted(recipes, key=lambda name: name != baseline)
+def units(recipes: Sequence[str], baseline: str, preset: Preset, datasets: Sequence[str]) -> list[Unit]:
+    """All units in order, the baseline (and what the matrix derives from it) first."""
+    ordered = sorted(recipes, key=lambda name: name.partition("+")[0] != baseline)
     points = planned(preset)
     if not preset.alternate:
-        return [Unit(recipe, tuple(points)) for recipe in ordered]
+        return [Unit(recipe, data, tuple(points)) for recipe in ordered for data in datasets]
     rounds = []
     for repeat in range(preset.repeats):
         own = tuple(point for point in points if point.repeat == repeat)
-        rounds += [Unit(recipe, own) for recipe in (ordered if repeat % 2 == 0 else ordered[::-1])]
+        there = [Unit(recipe, data, own) for recipe in ordered for data in datasets]
+        rounds += there if repeat % 2 == 0 else there[::-1]
     return _joined(rounds)
 
 
 def _joined(rounds: list[Unit]) -> list[Unit]:
-    """Two neighbours of one recipe need one start."""
+    """Two neighbours that ask the same of one recipe are one."""
     result: list[Unit] = []
     for unit in rounds:
-        if result and result[-1].recipe == unit.recipe:
-            result[-1] = Unit(unit.recipe, result[-1].points + unit.points)
+        last = result[-1] if result else None
+        if last is not None and (last.recipe, last.dataset) == (unit.recipe, unit.dataset):
+            result[-1] = Unit(unit.recipe, unit.dataset, last.points + unit.points)
         else:
             result.append(unit)
     return result
@@ -63,7 +67,12 @@ def _joined(rounds: list[Unit]) -> list[Unit]:
 
 def remaining(plan: Sequence[Unit], done: Collection[Measured]) -> list[Unit]:
     """What is left: a unit whose points are all measured needs no server."""
-    left = [Unit(unit.recipe, tuple(p for p in unit.points if (unit.recipe, p.name) not in done)) for unit in plan]
+    left = [
+        Unit(
+            unit.recipe, unit.dataset, tuple(p for p in unit.points if (unit.recipe, unit.dataset, p.name) not in done)
+        )
+        for unit in plan
+    ]
     return _joined([unit for unit in left if unit.points])
 
 
@@ -76,27 +85,32 @@ class Price(msgspec.Struct, frozen=True):
     longest_s: float
 
 
-def price(plan: Sequence[Unit], preset: Preset, start_s: float = SERVER_START_S) -> Price:
-    """What the rest of a sweep costs; `start_s` is what a server's start took so far, or the usual guess."""
+def price(plan: Sequence[Unit], preset: Preset, start_s: float = SERVER_START_S, running: str = "") -> Price:
+    """What the rest of a sweep costs. `start_s`: what a server's start took so far, or the usual guess; `running`:
+    the recipe that is served already."""
     count = sum(len(unit.points) for unit in plan)
-    likely = len(plan) * start_s + count * (FLUSH_S + WARMUP_LIKELY_S + preset.window_s)
-    return Price(
-        len(plan),
-        count,
-        likely,
-        len(plan) * max(start_s, SERVER_START_S) + count * (FLUSH_S + WARMUP_MAX_S + preset.window_max_s),
-    )
+    starts = sum(a != b for a, b in pairwise([running, *(unit.recipe for unit in plan)]))
+    likely = starts * start_s + count * _point_s(preset)
+    longest = starts * max(start_s, SERVER_START_S) + count * (FLUSH_S + WARMUP_MAX_S + preset.window_max_s)
+    return Price(starts, count, likely, longest)
 
 
-def within(plan: Sequence[Unit], preset: Preset, budget_s: float, start_s: float = SERVER_START_S) -> list[Unit]:
+def within(
+    plan: Sequence[Unit], preset: Preset, budget_s: float, start_s: float = SERVER_START_S, running: str = ""
+) -> list[Unit]:
     """The units that fit into a time budget, in order; a unit is cut rather than dropped when its start fits."""
     kept: list[Unit] = []
-    left = budget_s
-    each = FLUSH_S + WARMUP_LIKELY_S + preset.window_s
+    left, each = budget_s, _point_s(preset)
     for unit in plan:
-        fitting = int((left - start_s) // each)
+        left -= start_s * (unit.recipe != running)
+        fitting = int(left // each)
         if fitting <= 0:
             break
-        kept.append(Unit(unit.recipe, unit.points[:fitting]))
-        left -= start_s + len(kept[-1].points) * each
+        kept.append(Unit(unit.recipe, unit.dataset, unit.points[:fitting]))
+        left -= len(kept[-1].points) * each
+        running = unit.recipe
     return kept
+
+
+def _point_s(preset: Preset) -> float:
+    return FLUSH_S + WARMUP_LIKELY_S + preset.window_s

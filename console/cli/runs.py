@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -150,14 +151,15 @@ def _chosen(runs: RunStore, words: Sequence[str]) -> list[Run]:
 
 
 def swept(runs: RunStore, sweep: str) -> list[Run]:
-    """The runs of a sweep, by its name or its id; a recipe that was measured in several goes is one run."""
-    whole: dict[str, Run] = {}
+    """The runs of a sweep, by its name or its id; what was measured in several goes with one data set is one run."""
+    whole: dict[tuple[str, Any], Run] = {}
     for run in reversed(runs.runs()):
         told = run.manifest
         if not told.sweep or sweep not in (told.sweep, told.sweep.partition("@")[0]):
             continue
-        first = whole.get(told.recipe)
-        whole[told.recipe] = Run(first.manifest, first.points + run.points, first.notes) if first else run
+        key = told.recipe, told.load.get("dataset")
+        first = whole.get(key)
+        whole[key] = Run(first.manifest, first.points + run.points, first.notes) if first else run
     return list(whole.values())
 
 

@@ -113,13 +113,17 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
 
 
 class SweepTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`[sweep]`: recipes × matrix × concurrency. `matrix` maps a flag to the values it takes."""
+    """`[sweep]`: recipes × matrix × datasets × concurrency. `matrix` maps a flag to the values it takes.
+
+    `datasets`: as `bench --dataset` names them; without any it is the preset's.
+    """
 
     recipes: tuple[str, ...] = ()
     baseline: str | None = None
     concurrency: tuple[Positive, ...] = (1, 8, 64, 256)
     preset: str = "sweep"
     repeats: Positive = 3
+    datasets: tuple[str, ...] = ()
     matrix: dict[str, tuple[Scalar, ...]] = {}
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from console.bench.compare import compare, differences
+from console.bench.formats import markdown
+from console.bench.importers import import_file
+from console.bench.lines import comparison_lines
 from console.bench.points import Category, Percentiles, Point
+from console.bench.report import report
 from console.bench.speedup import curve
 from console.bench.store import Manifest, Run
 from console.bench.thresholds import ThresholdError, parse, violations
@@ -71,25 +76,47 @@ def test_trees_are_judged_by_length_and_rate() -> None:
 
 def test_the_night_that_started_it_is_refused_with_its_reasons() -> None:
     """EP4: 1530 tok/s at C = 256; TP8 with graphs: 97.9 at C = 1; no lengths, no data set, written in a chat."""
-    bare: dict[str, Any] = {"model_sha": "kimi-k2.6", "ignore_eos": None, "load_mode": "closed"}
-    ep4 = a_run("ep4", {256: [1530.0]}, {"setup": bare, "treatment": {"ep": 4}})
-    tp8 = a_run("tp8", {1: [97.9]}, {"setup": bare, "treatment": {"tp": 8, "graphs": True}})
+    captures = Path(__file__).parent.parent / "captures" / "night"
+    tp8, ep4 = (imported(captures / f"{name}.jsonl") for name in ("tp8", "ep4"))
     seen = compare(tp8, ep4)
-    assert seen.refused
-    assert seen.rows == ()
-    assert "input spec is not known of both" in seen.refusals
-    assert "output spec is not known of both" in seen.refusals
-    assert "dataset sha is not known of both" in seen.refusals
-    assert "model sha" not in " ".join(seen.refusals)
-    assert seen.noted == ("graphs",)
+    assert comparison_lines(seen) == [
+        "A tp8",
+        "B ep4",
+        "  ep: 1 → 4",
+        "  graphs: True → unknown",
+        "  not comparable: the model's commit is not known of either run",
+        "  not comparable: the data set is not known of either run",
+        "  not comparable: the input length is not known of either run",
+        "  not comparable: the output length is not known of either run",
+        "  not comparable: whether EOS ends an answer is not known of either run",
+        "  not comparable: the sampling is not known of either run",
+        "  not comparable: the state of the prefix cache is not known of either run",
+        "  not comparable: no concurrency was measured on both sides: C = 1 against C = 256",
+        "  differs also in graphs",
+        "C    A tok/s  B tok/s  change  verdict       remark",
+        "1    97.9     –        –       side by side",
+        "256  –        1530.0   –       side by side",
+    ]
+    assert [known(run.points[0].tok_s_gpu) and run.points[0].tok_s_gpu for run in (tp8, ep4)] == [97.9 / 8, 191.25]
+    text = markdown(report([tp8, ep4]))
+    assert "ep4 against tp8: the model's commit is not known of either run; the data set is not" in text
+    assert "they differ also in graphs" in text
+    assert "faster" not in text
+    assert "Speed-up" not in text
+
+
+def imported(path: Path) -> Run:
+    seen = import_file(path.read_bytes(), path.name)
+    told = Manifest(id=path.stem, created="2026-11-30T00:00:00Z", recipe=path.stem, setup=seen.setup)
+    return Run(msgspec.structs.replace(told, treatment=seen.treatment), seen.points)
 
 
 def test_a_refused_comparison_shows_both_sides_without_a_percentage() -> None:
     longer = {"setup": {**SETUP, "output_spec": "max:2048", "ignore_eos": False}}
     seen = compare(a_run("a", {1: [100.0, 101.0]}), a_run("b", {1: [200.0, 201.0]}, longer))
     assert seen.refusals == (
-        "output spec differs: fixed:256 against max:2048",
-        "ignore eos differs: True against False",
+        "the output length differs: fixed:256 against max:2048",
+        "whether EOS ends an answer differs: True against False",
     )
     assert seen.rows[0].verdict == "side by side"
     assert known(seen.rows[0].changes[0].b)
@@ -98,7 +125,9 @@ def test_a_refused_comparison_shows_both_sides_without_a_percentage() -> None:
 
 def test_nothing_in_common_is_a_refusal() -> None:
     seen = compare(a_run("a", {1: [1.0]}), a_run("b", {8: [1.0]}))
-    assert seen.refusals == ("no concurrency was measured on both sides",)
+    assert seen.refusals == ("no concurrency was measured on both sides: C = 1 against C = 8",)
+    assert [row.concurrency for row in seen.rows] == [1, 8]
+    assert all(not known(change.rel) for row in seen.rows for change in row.changes)
 
 
 DRAFTED: dict[str, Any] = {"drafter": True}

@@ -72,7 +72,7 @@ def test_markdown_says_everything() -> None:
     for title in ("Setup", "Results: drafted", "Acceptance", "Speed-up", "Comparisons", "Not compared", "Commands"):
         assert f"## {title}" in text
     assert "faster" in text
-    assert "output spec differs: max:1024 against fixed:256" in text
+    assert "the output length differs: max:1024 against fixed:256" in text
     assert "gpudeck bench box --preset accept" in text
     assert "not below 1 to the end" in text
     assert "p99 from 60 requests" in text

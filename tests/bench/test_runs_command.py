@@ -66,7 +66,7 @@ def test_a_refused_comparison_exits_4_with_its_reason(tmp_path: Path, runs: RunS
     add(runs, "b", 1.2, setup={**SETUP, "sampling": "temperature=1"})
     seen = gpudeck(tmp_path, "runs", "compare", "a-1", "b-1", "--fail-if", "tok_s<-1%")
     assert seen.returncode == 4
-    assert "sampling differs: temperature=0 against temperature=1" in seen.stderr
+    assert "the sampling differs: temperature=0 against temperature=1" in seen.stderr
     assert "%" not in seen.stdout
 
 

@@ -8,11 +8,13 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from console.bench.store import RunStore
 from tests.bench.conftest import ServedBox
+from tests.support import served
 
 SWEEP = """
 [sweep]
@@ -60,10 +62,7 @@ def test_a_sweep_killed_in_the_middle_goes_on(served_box: ServedBox) -> None:
     assert told["failed"] == []
     measured = sorted((run.manifest.recipe, point.name) for run in store.runs() for point in run.points)
     assert measured == [(recipe, name) for recipe in ("fast", "slow") for name in ("c0001-r0", "c0002-r0")]
-    out = served_box.directory / "report"
-    made = served_box.gpudeck.run("runs", "export", "night", "--format", "md", "--out", str(out))
-    assert made.returncode == 0, made.stderr
-    text = (out / "report.md").read_text()
+    text = (exported(served_box, "night") / "report.md").read_text()
     assert "## Comparisons" in text
     assert "fast against slow" in text
     before = len(store.runs())
@@ -86,11 +85,79 @@ def test_gates_order_and_price_come_first(served_box: ServedBox) -> None:
     assert runs_of(served_box).runs() == []
 
 
+@pytest.mark.slow
+def test_data_sets_recipes_of_the_file_and_a_recipe_that_does_not_start(served_box: ServedBox) -> None:
+    """Two data sets on one server; the recipe that crashes is left out, and the server before it comes back."""
+    served_box.recipe("slow", SGLANG_STANDIN_SPEED="16")
+    file, store = served_box.directory / "night.toml", runs_of(served_box)
+    file.write_text(
+        SWEEP.replace('"fast"', '"broken"').replace("[1, 2]", "[1]\ndatasets = ['own:code', 'own:chat']")
+        + served.recipe("broken", served_box.python, served_box.model, served_box.port, SGLANG_STANDIN_FAIL="kv_oom")
+    )
+    done = served_box.gpudeck.run("sweep", "local", str(file), *QUICK, "--json", timeout_s=150, STANDIN_KEY="sk-test")
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout.splitlines()[0])
+    assert (told["failed"], told["left"]) == (["broken"], 2), done.stderr
+    assert done.stderr.count("Stopping") == 1
+    runs = {run.manifest.load["dataset"]: run for run in store.runs()}
+    assert sorted(runs) == ["own:chat", "own:code"]
+    assert len({run.manifest.setup["dataset_sha"] for run in runs.values()}) == 2
+    assert all(len(run.points) == 1 and run.manifest.recipe == "slow" for run in runs.values())
+    listed = served_box.gpudeck.json("serve", "local", "list", STANDIN_KEY="sk-test")["servers"]
+    assert sorted(one["phase"] for one in listed if one["port"] == served_box.port) == ["crashed", "ready"]
+    text = (exported(served_box, "night") / "report.md").read_text()
+    assert "slow own:code" in text
+    assert "the data set differs" in text
+
+
+def exported(box: ServedBox, name: str) -> Path:
+    out = box.directory / "report"
+    made = box.gpudeck.run("runs", "export", name, "--format", "md", "--out", str(out))
+    assert made.returncode == 0, made.stderr
+    return out
+
+
+@pytest.mark.slow
+def test_a_detached_sweep_goes_on_step_by_step(served_box: ServedBox) -> None:
+    """Each call starts what comes next and leaves it; the measurement is the box's own."""
+    served_box.recipe("slow", SGLANG_STANDIN_SPEED="16")
+    file = served_box.directory / "night.toml"
+    file.write_text(SWEEP.replace(', "fast"', "").replace("[1, 2]", "[1]"))
+
+    def step() -> dict[str, Any]:
+        done = served_box.gpudeck.run("sweep", "local", str(file), *QUICK, "--detach", "--json", STANDIN_KEY="sk-test")
+        assert done.returncode == 0, done.stderr
+        return dict(json.loads(done.stdout))
+
+    first = step()
+    assert (first["step"], first["job"][:6]) == ("serve", "serve-")
+    assert served_box.gpudeck.run("wait", "local", "ready", "--timeout", "60", STANDIN_KEY="sk-test").returncode == 0
+    second = step()
+    assert second["step"] == "bench"
+    assert step() == second
+    assert served_box.gpudeck.run("wait", "local", "job", second["job"], "--timeout", "60").returncode == 0
+    assert step()["left"] == 0
+    assert [len(run.points) for run in runs_of(served_box).runs()] == [1]
+
+
+def test_a_budget_measures_what_fits(served_box: ServedBox) -> None:
+    file = a_sweep(served_box)
+    words = ("sweep", "local", str(file), *QUICK, "--dry-run")
+    told = served_box.gpudeck.json(*words, "--budget", "700", STANDIN_KEY="sk-test")
+    assert [(unit["recipe"], unit["points"]) for unit in told["units"]] == [("slow", ["c0001-r0", "c0002-r0"])]
+    assert told["left"] == 4
+    done = served_box.gpudeck.run(*words, "--budget", "60", STANDIN_KEY="sk-test")
+    assert done.returncode == 0
+    assert "does not fit into 1 min" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         (SWEEP.replace('"fast"]', '"fats"]'), "fats"),
         (SWEEP.replace('preset = "smoke"', 'preset = "dance"'), "dance"),
+        (SWEEP + "datasets = ['own:dance']\n", "dance"),
+        (SWEEP + "datasets = ['/nowhere.jsonl']\n", "/nowhere.jsonl"),
         ("[other]\n", "sweep"),
     ],
 )
