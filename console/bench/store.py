@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from console.bench.comparable import comparable_hash
-from console.bench.points import Point, point_json
+from console.bench.points import Point, PointHead, point_json
 from console.bench.stats import Number
 from console.values import Unknown, known
 
@@ -72,13 +72,41 @@ class Run(msgspec.Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        return next((note.mark for note in reversed(self.notes) if note.mark is not None), "")
+        return last_mark(self.notes)
 
     @property
     def best_tok_s(self) -> Number:
-        """The highest rate of the points that count."""
-        rates = [point.output_tok_s for point in self.points if point.counts and known(point.output_tok_s)]
-        return max(rates) if rates else Unknown("no point counts")
+        return best(self.points)
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A run as a list shows it: of its points the heads alone."""
+
+    manifest: Manifest
+    points: tuple[PointHead, ...]
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return self.manifest.id
+
+    @property
+    def mark(self) -> str:
+        return last_mark(self.notes)
+
+    @property
+    def best_tok_s(self) -> Number:
+        return best(self.points)
+
+
+def last_mark(notes: Sequence[Note]) -> str:
+    return next((note.mark for note in reversed(notes) if note.mark is not None), "")
+
+
+def best(points: Sequence[Point | PointHead]) -> Number:
+    """The highest rate of the points that count."""
+    rates = [point.output_tok_s for point in points if point.counts and known(point.output_tok_s)]
+    return max(rates) if rates else Unknown("no point counts")
 
 
 class RunStore:
@@ -122,12 +150,18 @@ class RunStore:
 
     def runs(self) -> list[Run]:
         """All readable runs, newest first."""
-        return sorted(self._readable(), key=lambda run: (run.manifest.created, run.id), reverse=True)
+        return sorted(self._readable(), key=_newest, reverse=True)
 
-    def unreadable(self) -> list[str]:
-        """Directories that hold no run, by name."""
-        readable = {run.id for run in self._readable()}
-        return sorted(entry.name for entry in self._entries() if entry.name not in readable)
+    def listing(self) -> tuple[list[Listed], list[str]]:
+        """All runs, newest first, with the heads of their points; and the directories that hold no run, by name."""
+        found: list[Listed] = []
+        broken: list[str] = []
+        for entry in self._entries():
+            try:
+                found.append(Listed(*_parts(Path(entry.path), _HEAD)))
+            except RunError:
+                broken.append(entry.name)
+        return sorted(found, key=_newest, reverse=True), sorted(broken)
 
     def find(self, words: str) -> Run:
         """By id or unambiguous beginning of one; the newest run of a recipe by its name, of all as `last`.
@@ -172,16 +206,25 @@ class RunStore:
 
 _MANIFEST = msgspec.json.Decoder(Manifest)
 _POINT = msgspec.json.Decoder(Point)
+_HEAD = msgspec.json.Decoder(PointHead)
 _NOTE = msgspec.json.Decoder(Note)
 
 
+def _newest(run: Run | Listed) -> tuple[str, str]:
+    return run.manifest.created, run.id
+
+
 def _load(directory: Path) -> Run:
+    return Run(*_parts(directory, _POINT))
+
+
+def _parts(directory: Path, decoder: msgspec.json.Decoder[Any]) -> tuple[Manifest, tuple[Any, ...], tuple[Note, ...]]:
     try:
         manifest = _MANIFEST.decode((directory / "manifest.json").read_bytes())
     except (OSError, msgspec.DecodeError) as error:
         raise RunError(f"{directory.name}: the manifest cannot be read: {error}") from error
-    points = _lines(directory / "points.jsonl", _POINT)
-    return Run(manifest, tuple(points), tuple(_lines(directory / "notes.jsonl", _NOTE)))
+    points = _lines(directory / "points.jsonl", decoder)
+    return manifest, tuple(points), tuple(_lines(directory / "notes.jsonl", _NOTE))
 
 
 def _lines(path: Path, decoder: msgspec.json.Decoder[Any]) -> list[Any]:

@@ -45,9 +45,9 @@ def found(runs: RunStore, words: str) -> Run:
 @click.pass_obj
 def list_runs(flags: Flags, words: tuple[str, ...]) -> int:
     """All runs, newest first; WORDS filter over recipe, host, preset, sweep, mark and id."""
-    runs = store()
-    chosen = [run for run in runs.runs() if views.matches(run, words)]
-    for name in runs.unreadable():
+    found_runs, broken = store().listing()
+    chosen = [run for run in found_runs if views.matches(run, words)]
+    for name in broken:
         say(flags, f"{name} holds no run that can be read.")
     if flags.json_output:
         emit({"schema": "gpudeck.runs/1", "ts": utc_now(), "runs": [views.summary(run) for run in chosen]})

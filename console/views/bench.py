@@ -12,26 +12,26 @@ from console.bench.flags import FLAGS
 from console.bench.lines import table
 from console.bench.points import Point
 from console.bench.report import shown
-from console.bench.store import Manifest, Run, run_json
+from console.bench.store import Listed, Manifest, Run, run_json
 from console.state import HostState
 from console.state.bench import BenchRun
 from console.values import known, to_json
 
 
-def matches(run: Run, words: Sequence[str]) -> bool:
+def matches(run: Run | Listed, words: Sequence[str]) -> bool:
     """Every word occurs in what names the run."""
     told = run.manifest
     text = " ".join((run.id, told.recipe, told.host, told.preset, told.sweep, told.source, run.mark)).lower()
     return all(word.lower() in text for word in words)
 
 
-def flags_of(run: Run) -> list[str]:
+def flags_of(run: Run | Listed) -> list[str]:
     """The flags of a run in display order, each once."""
     raised = {flag for point in run.points for flag in point.flags}
     return [flag for flag in FLAGS if flag in raised]
 
 
-def summary(run: Run) -> dict[str, Any]:
+def summary(run: Run | Listed) -> dict[str, Any]:
     """A run in a list."""
     told = run.manifest
     body: dict[str, Any] = to_json(
@@ -53,7 +53,7 @@ def summary(run: Run) -> dict[str, Any]:
     return body
 
 
-def list_rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:
+def list_rows(runs: Sequence[Run | Listed]) -> list[tuple[str, ...]]:
     """Mark, day and minute, recipe, host, preset, number of points, best rate, flags, id."""
     return [
         (
@@ -74,7 +74,7 @@ def list_rows(runs: Sequence[Run]) -> list[tuple[str, ...]]:
 LIST_HEAD = ("", "measured", "recipe", "host", "preset", "points", "best tok/s", "flags", "id")
 
 
-def list_lines(runs: Sequence[Run]) -> list[str]:
+def list_lines(runs: Sequence[Run | Listed]) -> list[str]:
     return table(LIST_HEAD, list_rows(runs)) if runs else ["No runs yet: `gpudeck bench HOST` measures one."]
 
 

@@ -12,6 +12,7 @@ import pytest
 from console.bench.points import Percentiles, Point
 from console.bench.store import Manifest, Note, RunError, RunStore, run_json
 from console.values import Unknown
+from console.views.bench import list_lines
 
 
 def a_point(concurrency: int = 8, repeat: int = 0, tok_s: float = 100.0, **more: object) -> Point:
@@ -74,7 +75,7 @@ def test_a_broken_line_in_the_middle_is_told(tmp_path: Path) -> None:
     (tmp_path / run_id / "points.jsonl").write_bytes(b"nonsense\n{}\n")
     with pytest.raises(RunError, match=r"points\.jsonl:1"):
         store.load(run_id)
-    assert store.unreadable() == [run_id]
+    assert store.listing() == ([], [run_id])
     assert store.runs() == []
 
 
@@ -125,14 +126,20 @@ def test_flagged_and_aborted_points_are_no_best(tmp_path: Path) -> None:
 
 
 def test_a_thousand_runs_are_listed_at_once(tmp_path: Path) -> None:
+    """The whole command but its start: twelve points a run, as a sweep of three repeats writes them."""
     store = RunStore(tmp_path)
     for number in range(1000):
         run_id = a_run(store, f"run-{number:04d}", setup={"model_sha": "m"}, treatment={"tp": 8})
         line = b"".join(_encoded(c) for c in (1, 8, 64, 256))
-        (tmp_path / run_id / "points.jsonl").write_bytes(line)
+        (tmp_path / run_id / "points.jsonl").write_bytes(3 * line)
     begun = time.process_time()
-    assert len(store.runs()) == 1000
+    listed, broken = store.listing()
+    lines = list_lines(listed)
     assert time.process_time() - begun <= 0.3
+    assert (len(lines), broken) == (1001, [])
+    assert [(run.id, run.best_tok_s, run.mark) for run in listed] == [
+        (run.id, run.best_tok_s, run.mark) for run in store.runs()
+    ]
 
 
 def _encoded(concurrency: int) -> bytes:
