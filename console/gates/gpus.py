@@ -30,6 +30,10 @@ class GpuView(msgspec.Struct, frozen=True, kw_only=True):
     processes: tuple[GpuProcess, ...] | Unknown
 
 
+class Absent(Unknown, frozen=True, eq=False, rename={"reason": "unknown"}):
+    """GPUs that the recipe wants and the box does not have. Nothing can be computed for them, but that is known."""
+
+
 def choose(
     gpus: Sequence[GpuView],
     wanted: Sequence[int | str] | None,
@@ -41,12 +45,12 @@ def choose(
         free = [gpu for gpu in gpus if gpu.state == "ok" and is_free(gpu, own_pids)]
         chosen = free if len(free) >= count else list(gpus)
         if len(chosen) < count:
-            return Unknown(f"the recipe needs {count} GPUs, the box has {len(gpus)}")
+            return Absent(f"the recipe needs {count} GPUs, the box has {len(gpus)}")
         return tuple(chosen[:count])
     by_key: dict[int | str, GpuView] = {gpu.index: gpu for gpu in gpus} | {gpu.uuid: gpu for gpu in gpus}
     missing = [str(key) for key in wanted if key not in by_key]
     if missing:
-        return Unknown(f"no GPU {', '.join(missing)} on this box")
+        return Absent(f"there is no GPU {', '.join(missing)} on this box")
     return tuple(by_key[key] for key in wanted)
 
 
@@ -70,6 +74,9 @@ def gpus_gate(gpus: tuple[GpuView, ...] | Unknown, *, needed: int, own_pids: fro
     """`needed`: ranks of the layout. `own_pids`: processes of a server that this launch replaces."""
     if needed == 0:
         return _gate("pass", "none", "", "This recipe takes no GPU.")
+    if isinstance(gpus, Absent):
+        sentence = f"{gpus.reason[:1].upper()}{gpus.reason[1:]}."
+        return _gate("block", "absent", "", sentence, ("change `gpus`, tp or pp", "a box that has them"))
     if not known(gpus):
         return _gate("unknown", "unknown", "", f"The GPUs are not known: {gpus.reason}.", (_LOOK,))
     subject = ", ".join(f"GPU {gpu.index}" for gpu in gpus)

@@ -20,7 +20,8 @@ _PCIE_FAR = 20  # NVML topology level above which traffic leaves the PCIe switch
 
 
 class HostView(msgspec.Struct, frozen=True, kw_only=True):
-    """What the box answered. `level`: NVML's farthest link between two of the GPUs (10 one switch … 50 SYS)."""
+    """What the box answered. `nvlink`: None for fewer than two GPUs. `level`: NVML's farthest link between two of
+    them (10 one switch … 50 SYS)."""
 
     driver: str | Unknown
     capability: tuple[tuple[int, int], ...] | Unknown
@@ -120,11 +121,11 @@ def _shm(view: HostView, gpus: int) -> Iterator[Finding]:
 
 
 def _links(view: HostView, gpus: int, env: dict[str, str]) -> Iterator[Finding]:
-    if gpus < 2 or view.nvlink is True:
+    if gpus < 2 or view.nvlink in (None, True):
         return
-    if view.nvlink is None or not known(view.nvlink):
-        why = view.nvlink.reason if isinstance(view.nvlink, Unknown) else "no link between these GPUs was listed"
-        sentence = f"How the GPUs are joined is not known: {why}. If PCIe alone joins them, peer copies may hang."
+    if not known(view.nvlink):
+        why = f"How the GPUs are joined is not known: {view.nvlink.reason}."
+        sentence = f"{why} If PCIe alone joins them, peer copies may hang."
         yield Finding(rule="links", verdict="warn", sentence=sentence, way_out=(_SMOKE,))
         return
     far = known(view.level) and view.level > _PCIE_FAR

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.config.records import Recipe
+from console.events.host import GpuPair
 from console.gates.gpus import GpuView
 from console.gates.host import HostView
 from console.gates.ports import PortAnswer, wanted_ports
@@ -81,11 +82,21 @@ def host_view(
     return HostView(
         driver=hardware.driver_version,
         capability=capability,
-        nvlink=all(link is True for link in links) if links else (None if known(pairs) else pairs),
+        nvlink=_nvlink(links, pairs) if len(mine) > 1 else None,
         level=max(levels) if levels else unread,
         iommu=topology.iommu == "on" if topology and known(topology.iommu) else unread,
         shm_bytes=shm,
     )
+
+
+def _nvlink(links: list[bool | Unknown], pairs: tuple[GpuPair, ...] | Unknown) -> bool | Unknown:
+    """Whether NVLink joins all of them; a pair that was not told is not known."""
+    if not known(pairs):
+        return Unknown(pairs.reason)
+    unknown = next((link for link in links if not known(link)), None)
+    if unknown is not None and all(link is not False for link in links):
+        return Unknown(unknown.reason)
+    return all(link is True for link in links) if links else Unknown("no link between these GPUs was listed")
 
 
 def _shared_memory(hardware: Hardware) -> int | Unknown:

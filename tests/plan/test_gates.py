@@ -252,8 +252,9 @@ def test_the_first_free_gpus_are_chosen_unless_the_recipe_names_them() -> None:
     named = choose(box, ["GPU-2", 0], 2)
     assert known(named)
     assert [each.index for each in named] == [2, 0]
-    assert not known(choose(box, [9], 1))
-    assert not known(choose(box, None, 4))
+    for missing in (choose(box, [9], 1), choose(box, None, 4)):
+        assert not known(missing)
+        assert (gpus_gate(missing, needed=4).verdict, gpus_gate(missing, needed=4).state) == ("block", "absent")
 
 
 # --- host -------------------------------------------------------------------------------------------------------

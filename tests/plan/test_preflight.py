@@ -146,10 +146,9 @@ def test_code_in_a_directory_blocks_until_it_is_trusted_and_accepted_once(projec
     code, answer = project.check()
     assert (code, gate(answer, "remote_code")["state"]) == (4, "refused")
     project.recipe("tp = 2, trust-remote-code = true")
-    code, answer = project.check()
-    assert (code, gate(answer, "remote_code")["state"]) == (4, "ask")
+    code, answer = project.check("tiny", "--accept", "remote-code")
+    assert (code, gate(answer, "remote_code")["state"]) == (0, "ask")
     assert list(gate(answer, "remote_code")["numbers"]["sha256"]) == ["configuration_x.py"]
-    assert project.check("tiny", "--accept", "remote-code")[0] == 0
     assert gate(project.check()[1], "remote_code")["state"] == "trusted"
     project.code("print('other code')")
     assert gate(project.check()[1], "remote_code")["state"] == "ask"
@@ -173,6 +172,14 @@ def test_a_taken_port_and_a_crowded_gpu(project: Project, fleet: Fleet) -> None:
     assert gate(answer, "ports")["state"] == "taken"
     assert gate(answer, "gpus")["state"] == "unbalanced"
     assert gate(answer, "memory")["numbers"]["per_gpu"][1]["foreign_bytes"] == 40 << 30
+
+
+@pytest.mark.parametrize(("args", "extra"), [("tp = 2", "gpus = [6, 9]"), ("tp = 16", "")])
+def test_gpus_that_the_box_does_not_have_block(project: Project, args: str, extra: str) -> None:
+    project.recipe(args, extra=extra)
+    answer = project.check()[1]
+    assert (gate(answer, "gpus")["verdict"], gate(answer, "gpus")["state"]) == ("block", "absent")
+    assert "links" not in gate(answer, "host")["state"]
 
 
 def test_free_gpus_are_taken_when_the_recipe_names_none(project: Project, fleet: Fleet) -> None:
