@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint perf wheel clean
+.PHONY: demo test test-slow lint perf keys screenshots wheel clean
 
 demo: $(READY)
 	@$(BIN)/gpudeck demo
@@ -22,6 +22,19 @@ lint: $(READY)
 
 perf: $(READY)
 	$(BIN)/python -m tests.perf
+
+keys: $(READY)
+	$(BIN)/python -m tests.support.keys_page
+
+# From one recording, so that the pictures change with the screens alone: in the midst of its benchmark, and at its end.
+PICTURES := XDG_CONFIG_HOME=/nonexistent $(BIN)/gpudeck --replay tests/recordings/demo_deploy.jsonl.gz
+screenshots: $(READY)
+	rm -rf build/screens
+	$(PICTURES) --until 120 --svg build/screens
+	@mkdir -p docs/images
+	cd build/screens && cp overview.svg server.svg ../../docs/images/
+	$(PICTURES) --svg build/screens
+	cd build/screens && cp plan.svg hub.svg bench.svg ../../docs/images/
 
 wheel: $(READY)
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip -q

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -167,8 +168,13 @@ def _print(flags: Flags, session: LiveSession, name: str, plan: Plan, dry_run: b
         return
     click.echo("\n".join(preflight_lines(record)))
     if dry_run:
-        launch = _launch(plan)
-        click.echo(f"argv  {launch['argv']}\nenv   {launch['env']}")
+        lines = launch_lines(*shown(plan.launch)) if known(plan.launch) else [f"argv  {plan.launch}"]
+        click.echo("\n".join(lines))
+
+
+def launch_lines(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """The command line and its environment as a shell would take them; secrets are masked already."""
+    return [f"argv  {shlex.join(argv)}", f"env   {' '.join(f'{key}={shlex.quote(env[key])}' for key in env)}"]
 
 
 def _launch(plan: Plan) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 from console.screens.base import DeckScreen
@@ -10,6 +11,7 @@ from console.screens.deck import Deck
 from console.values.secrets import redact
 
 SIZE = (120, 40)
+_WEB_FONTS = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 
 
 def write_svgs(app: Deck, directory: Path) -> list[Path]:
@@ -28,6 +30,13 @@ async def _write(app: Deck, directory: Path) -> list[Path]:
                 app.screen.repaint()
             await pilot.pause()
             path = directory / f"{name}.svg"
-            path.write_text(redact(app.export_screenshot(title=f"gpudeck {app.host_name}".rstrip())), "utf-8")
+            picture = app.export_screenshot(title=f"gpudeck {app.host_name}".rstrip())
+            path.write_text(redact(standing_alone(picture)), "utf-8")
             written.append(path)
     return written
+
+
+def standing_alone(picture: str) -> str:
+    """The picture with fonts of the viewer's machine alone, so that to open it asks no one, and with all its spaces."""
+    local = _WEB_FONTS.sub("", picture).replace("Fira Code, monospace", "Menlo, Consolas, DejaVu Sans Mono, monospace")
+    return local.replace("<svg ", '<svg xml:space="preserve" ', 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from console.serve.story import Story
 
 DEVIATION = 0.10
+LEAST_GIB = 0.05  # SGLang prints two digits of what others move meanwhile
 
 
 def remarks(story: Story, planned: dict[str, float] | None = None) -> tuple[str, ...]:
@@ -42,7 +43,10 @@ def _deviations(story: Story, planned: dict[str, float]) -> list[str]:
     said = []
     for name, measured in actuals(story).items():
         plan = planned.get(name)
-        if plan and abs(measured - plan) / plan > DEVIATION:
-            share = (measured - plan) / plan
-            said.append(f"{name.removesuffix('_gb')}: {measured:,.10g} measured, {plan:,.10g} planned ({share:+.0%})")
+        in_gib = name.endswith("_gb")
+        if plan and abs(measured - plan) > max(plan * DEVIATION, LEAST_GIB * in_gib):
+            share, form = (measured - plan) / plan, ",.2f" if in_gib else ",.0f"
+            unit = " GiB" if in_gib else ""
+            what = name.removesuffix("_gb")
+            said.append(f"{what}: {measured:{form}}{unit} measured, {plan:{form}}{unit} planned ({share:+.0%})")
     return said

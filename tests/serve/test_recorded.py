@@ -23,7 +23,7 @@ def test_a_followed_start_is_recorded(box: Box) -> None:
     assert server["phase"] == "ready"
     box.serve("status")
     box.serve("start", "one", "--detach")
-    assert "argv  [" in box.serve("start", "one", "--dry-run", exit_code=4)
+    assert "argv  " in box.serve("start", "one", "--dry-run", exit_code=4)
     box.serve("start", "one", "--no-record")
     assert _recordings(box) == [recording]
     asked = box.gpudeck.laptop.directory / "asked.jsonl"

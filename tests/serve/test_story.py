@@ -80,3 +80,12 @@ def test_deviation_from_the_plan_is_flagged() -> None:
     )
     said = remarks(story, {"tokens": 1_150_797, "weights_gb": 2.6, "kv_gb": 104.0})
     assert [line for line in said if "planned" in line] == ["tokens: 975,020 measured, 1,150,797 planned (-15%)"]
+    (kv,) = (line for line in remarks(story, {"kv_gb": 80.0}) if "planned" in line)
+    assert kv == "kv: 104.14 GiB measured, 80.00 GiB planned (+30%)"
+
+
+def test_what_two_digits_of_a_log_cannot_tell_is_no_deviation() -> None:
+    story = story_of(log_bytes(DFLASH))
+    assert actuals(story)["draft_gb"] == 0.41
+    assert not [line for line in remarks(story, {"draft_gb": 0.37}) if "planned" in line]
+    assert [line for line in remarks(story, {"draft_gb": 0.35}) if "planned" in line]
