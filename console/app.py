@@ -33,6 +33,7 @@ from widgets.glyphs import ASCII_CLASS
 from widgets.themes import DARK, register_themes
 
 FRAMES_PER_S = 4
+MOST_AGE_S = 0.9  # of what is on the screen; a little less than the beat of the clock that it shows
 _HERE = Path(__file__).parent
 # Beside this file in a wheel, one level up in the source tree.
 _STYLES = next(path for path in (_HERE / "console.tcss", _HERE.parent / "console.tcss") if path.exists())
@@ -99,10 +100,9 @@ class ConsoleApp(Deck):
                 pass
 
     def _beat(self) -> None:
-        """The frame clock: a beat without a new fact, in the same second, has nothing to paint."""
-        session = self.session
-        moment = (session.state.seq, int(session.now()), session.recording, self.host_name, self.choices, self.screen)
-        if self.player or moment != self._beaten:
+        """The frame clock: a beat without a new fact has nothing to paint but, once a second, ages and the time."""
+        moment = (self.session.state.seq, self.session.recording, self.host_name, self.choices, self.screen)
+        if self.player or moment != self._beaten or time.monotonic() - self._ticked > MOST_AGE_S:
             self._beaten = moment
             self.tick()
 

@@ -37,7 +37,7 @@ class DeckScreen(Screen[None]):
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #next, #replay-bar, #footer"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]  # noqa: RUF012 - as in Screen
     VERTICAL_BREAKPOINTS = [(0, "-strip"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
-    _panes: tuple[DeckPane, ...] | None = None
+    _panes: tuple[DeckPane, ...] = ()
 
     def compose(self) -> ComposeResult:
         yield HeaderBar(id="header")
@@ -59,9 +59,9 @@ class DeckScreen(Screen[None]):
 
     def repaint(self) -> None:
         """Paint this moment."""
-        if self._panes is None and self.is_mounted and self.query("#footer"):
-            self._panes = tuple(self.query(DeckPane))  # a screen is mounted before its parts are composed
-        if self._panes is not None:
+        parts = {child.id for child in self.children}
+        if self.is_mounted and parts.issuperset(("header", "footer")):  # not yet composed, or going already
+            self._panes = self._panes or tuple(self.query(DeckPane))
             self.paint(frame_of(deck_of(self)))
 
     def paint(self, frame: Frame) -> None:
@@ -69,8 +69,9 @@ class DeckScreen(Screen[None]):
         with self.app.batch_update():
             paint_header(self.query_one("#header", HeaderBar), frame)
             self._paint_next(frame)
-            for pane in self._panes or ():
-                pane.paint(frame)
+            for pane in self._panes:
+                if pane.is_attached:
+                    pane.paint(frame)
             if player := deck_of(self).player:
                 self.query_one("#replay-bar", Lines).set_lines([replay_line(player)])
             self.query_one("#footer", Lines).set_lines([_footer(frame)])
