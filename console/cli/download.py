@@ -64,10 +64,12 @@ async def _download(flags: Flags, host: str, want: Want, given: dict[str, Any], 
             raise StopError(FAILED, f"No file of {want.repo} is selected; --include and --exclude take whole paths.")
         if given["dry_run"]:
             _dry(flags, session, host, looked, gates)
+        elif code:
+            raise StopError(code, next(gate.sentence for gate in gates if combined([gate], accept) == code))
+        if not code and looked.access.origin == "laptop":
+            raise StopError(FAILED, hub.install_sentence(place))
+        if given["dry_run"]:
             return code
-        if code:
-            blocking = next(gate for gate in gates if combined([gate], accept) == code)
-            raise StopError(code, blocking.sentence)
         commit = looked.access.commit
         pinned = str(commit) if known(commit) else None
         transfer = Transfer(want=want, commit=pinned, files=looked.files)
@@ -92,7 +94,7 @@ async def transferred(
     """Start the job or find it running, follow it unless detached, report its proof."""
     started, new = await begin(session, host, spec_of(kind, place, transfer))
     if not new:
-        say(flags, f"The same {kind} runs already (job {started.id}): following it.")
+        say(flags, f"The same {kind} runs already: job {started.id}.")
     if detach:
         emit({"job": started.id})
         return DONE

@@ -45,7 +45,8 @@ async def _wait(flags: Flags, host: str, what: str, job_id: str | None) -> int:
             return bool(answers)
 
         if not await session.wait(lambda state: decided(state.hosts[host]), flags.timeout):
-            raise StopError(TIMED_OUT, f"{host}: no {what} within {flags.timeout:g} s.")
+            waited = "no server is ready" if what == "ready" else f"the {what} {job_id or ''}".rstrip() + " is not over"
+            raise StopError(TIMED_OUT, f"{host}: {waited} after {flags.timeout:g} s.")
         exit_code, sentence = answers[0]
         if exit_code != DONE:
             raise StopError(exit_code, sentence)

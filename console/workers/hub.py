@@ -78,6 +78,11 @@ def place_of(box: Box, python: str | None = None, env: Mapping[str, str] | None 
     return Place(python=own, env={**box.config.env, **(env or {})})
 
 
+def install_sentence(place: Place) -> str:
+    """What a box without the library needs."""
+    return f"{place.python} has no huggingface_hub; install it: {place.python} {INSTALL}"
+
+
 async def ask(box: Box, place: Place, ops: Sequence[dict[str, Any]], limit_s: float = LIMIT_S) -> list[dict[str, Any]]:
     """The helper's raw answers. Raises HubError when it cannot run; lets LinkLost through."""
     try:
@@ -98,7 +103,7 @@ def _ok(box: Box, place: Place, answer: dict[str, Any]) -> Any:
         return answer["ok"]
     if answer["error"] == "no_library":
         box.publish(facts.LibraryMissing(host=box.name, python=clean(place.python)))
-        raise HubError(f"{place.python} has no huggingface_hub; install it: {place.python} {INSTALL}")
+        raise HubError(install_sentence(place))
     raise HubError(clean(answer["text"]))
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,32 @@ def test_the_command_line_stands_above_the_recipe(night: Night) -> None:
     ):
         done = night.run("preflight", "local", "r", *words)
         assert (done.returncode, said in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
+
+
+def test_a_box_without_the_library_is_told_what_to_install(night: Night, tmp_path: Path) -> None:
+    venv.EnvBuilder(symlinks=True, with_pip=False).create(tmp_path / "bare")
+    bare = str(tmp_path / "bare" / "bin" / "python")
+    for words in ((), ("--dry-run",)):
+        done = night.fetch(TARGET, "--python", bare, *words)
+        said = f"{bare} -m pip install 'huggingface_hub>=0.36,<3'"
+        assert (done.returncode, said in done.stderr, "asked from this laptop" in done.stderr) == (1, True, True)
+    assert not night.models.exists()
+    unproved = night.run("verify", "local", TARGET, "--dir", str(night.models), "--python", bare)
+    assert (unproved.returncode, f"{bare} has no huggingface_hub" in unproved.stderr) == (1, True), unproved.stderr
+
+
+def test_what_is_selected_and_what_a_dummy_start_needs(night: Night) -> None:
+    nothing = night.fetch(TARGET, "--include", "*.nope")
+    assert (nothing.returncode, "No file" in nothing.stderr) == (1, True)
+    (night.gpudeck.laptop.directory / "gpudeck.toml").write_text(
+        f'[recipes.r]\nmodel = "{TARGET}"\ndir = "{night.models}"\nargs = {{ load-format = "dummy" }}\n'
+    )
+    gates = json.loads(night.run("preflight", "local", "r", "--json").stdout)["gates"]
+    (disk,) = (gate for gate in gates if gate["name"] == "disk")
+    assert disk["numbers"]["need_bytes"] < MIB
+    part = night.fetch(TARGET, "--exclude", "*.safetensors")
+    assert (part.returncode, "index" in part.stderr) == (0, False), part.stderr
+    assert [model["proof"] for model in models_of(night)] == ["dummy"]
 
 
 @pytest.mark.slow

@@ -157,6 +157,7 @@ def test_missing_extra_and_shards_that_only_the_index_names(hub: FakeHub, place:
     (place.root / "notes.txt").write_text("mine")
     code, end = place.run("verify")
     assert (code, end["result"], kinds(end)) == (7, "incomplete", {SHARD: "missing", "notes.txt": "extra"})
+    assert place.stored()["proof"] == "partial"
     assert place.run()[0] == 0  # an extra file alone is no failure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from typing import Any, Callable, Iterator
 
 from . import token as tokens
@@ -17,6 +18,9 @@ _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY
 
 class NoLibraryError(Exception):
     """The interpreter has no huggingface_hub."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{sys.executable} has no huggingface_hub")
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import child, manifest, proof, verify
 from .classify import RETURNED_EARLY
-from .client import Client
+from .client import Client, NoLibraryError
 from .outcome import from_error
 from .progress import LIBRARY_FOLDER, Activity, Counter, Rate, Reporter
 
@@ -82,7 +82,7 @@ class Download:
             self.report.line(phase="manifest", attempt=tries + 1)
             answer, problem = child.answered(lambda: read_manifest(request), MANIFEST_S)
             if problem or "error" in answer:
-                self._fail({"state": problem or answer["error"], "text": ""})
+                self._fail({"state": problem or answer["error"], "text": (answer or {}).get("text", "")})
                 return None
             access = answer["access"]
             if access["state"] == "ready" and answer["files"]:
@@ -226,6 +226,8 @@ class Download:
             )
         except KeyboardInterrupt:
             return {"state": "drained", "text": ""}
+        except NoLibraryError as error:
+            return {"state": "no_library", "text": str(error)}
         except Exception as error:
             return _refusal(client, error)
         early = RETURNED_EARLY in log.text
@@ -253,13 +255,11 @@ class _LogText(logging.Handler):
 
 
 def read_manifest(request: dict[str, Any]) -> dict[str, Any]:
-    """In a child: the repository's answer, or `{"error": "no_library"}`."""
-    from .client import NoLibraryError
-
+    """In a child: the repository's answer, or `{"error": "no_library", "text": …}`."""
     try:
         return manifest.read_repo(Client(request.get("env") or {}), request)
-    except NoLibraryError:
-        return {"error": "no_library"}
+    except NoLibraryError as error:
+        return {"error": "no_library", "text": str(error)}
 
 
 def forget(root: str, path: str) -> None:

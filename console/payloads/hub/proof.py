@@ -105,7 +105,7 @@ def summary(root: str, proof: dict[str, Any]) -> dict[str, Any]:
 
 
 def _state(root: str, proof: dict[str, Any], counts: dict[str, int]) -> str:
-    bad = [item for item in proof["bad"] if item["kind"] != "extra"]
+    bad = [item for item in proof["bad"] if item["kind"] not in ("extra", "missing")]  # what is missing is counted
     if any(seal(root, item["path"]) == item.get("seal") for item in bad):
         return "mismatch"
     if counts["changed"] or bad:

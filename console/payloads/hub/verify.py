@@ -51,7 +51,7 @@ class Verify:
         request = dict(self.config, facts=False, revision=commit or self.config.get("revision"))
         answer, problem = child.answered(lambda: read_tree(request), MANIFEST_S)
         if problem or answer.get("error"):
-            return {"state": problem or answer["error"], "text": ""}
+            return {"state": problem or answer["error"], "text": (answer or {}).get("text", "")}
         if not answer["files"] or any(file["size"] is None for file in answer["files"]):
             state = answer["access"]["state"] if not answer["files"] else "sizes_unknown"
             return {"state": state, "text": answer["access"]["text"]}
@@ -156,8 +156,8 @@ def read_tree(request: dict[str, Any]) -> dict[str, Any]:
     """In a child: the manifest, which the Hub gives even where it refuses the content."""
     try:
         return manifest.read_repo(Client(request.get("env") or {}), request)
-    except NoLibraryError:
-        return {"error": "no_library"}
+    except NoLibraryError as error:
+        return {"error": "no_library", "text": str(error)}
 
 
 def present_files(root: str) -> Iterator[str]:
