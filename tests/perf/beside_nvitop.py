@@ -55,7 +55,7 @@ def rows() -> list[Row]:
         directory = place.gpudeck.laptop.directory
         program = nvitop(directory / "venv")
         with (
-            screen(place.gpudeck.argv(place.name, "--no-record"), place.gpudeck.env, directory) as console,
+            screen(place.gpudeck.argv(place.name), place.gpudeck.env, directory) as console,
             beside(place, program) as other,
         ):
             console.wait(str(CLOCK_MHZ))

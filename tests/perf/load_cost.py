@@ -14,7 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.perf.table import Row
+
 ROWS = ((1600, 32, 110.0, 45.0), (3200, 64, 110.0, 45.0), (25600, 256, 25.0, 10.0))
+LAG_RATE = 3200
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -38,6 +43,26 @@ def child(variant: str, backend: str, rate: int, streams: int, seconds: float) -
 def measure(variant: str, backend: str, rate: int, streams: int, seconds: float) -> dict[str, float]:
     argv = [sys.executable, __file__, "--child", variant, backend, str(rate), str(streams), str(seconds)]
     found: dict[str, float] = json.loads(subprocess.run(argv, check=True, capture_output=True).stdout)
+    return found
+
+
+def rows(seconds: float = 5.0) -> list[Row]:
+    """Both variants that the load worker has, against the rate that it was offered."""
+    missing = [name for name in ("uvloop", "orjson") if importlib.util.find_spec(name) is None]
+    found = []
+    for rate, streams, plain, fast in ROWS:
+        for variant, budget in (("stdlib", plain), ("uvloop and orjson", fast)):
+            name, unit = f"load worker, {rate:,} events/s offered, {variant}", "µs CPU an event"
+            if variant != "stdlib" and missing:
+                reason = f"{' and '.join(missing)} not installed"
+                found.append(Row(measure=name, value=reason, unit=unit, budget=budget))
+                continue
+            seen = measure(variant, "generate", rate, streams, seconds)
+            note = f"{seen['events_per_s']:,.0f} events/s reached"
+            found.append(Row(measure=name, value=seen["cpu_us_per_event"], unit=unit, budget=budget, base=note))
+            if rate == LAG_RATE:
+                lag_ms = 1000 * seen["loop_lag_p99_s"]
+                found.append(Row(measure=f"{name}, added lag p99", value=lag_ms, unit="ms", budget=10))
     return found
 
 

@@ -28,6 +28,7 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.widget import Widget
 
+from tests.perf.table import Row
 from tests.support.frames import StyledApp
 from tests.support.gallery import GPU_COLUMNS, gpu_rows, log_lines
 from widgets.chart import ChartView
@@ -148,6 +149,20 @@ def pure_chart(points: int, window: int | None = None) -> float:
         chart_rows(shown, 100, 30, UNICODE)
         costs.append(time.process_time() - start)
     return statistics.median(costs)
+
+
+def rows() -> list[Row]:
+    """Each budget of a widget; what a paint costs with everything that Textual does for it."""
+    os.environ["TEXTUAL_ANIMATIONS"] = "none"
+    table, log, whole = (statistics.median(in_terminal(One(make, beat))) for make, beat in CASES.values())
+    alone, window = pure_chart(500), pure_chart(50_000, window=500)
+    return [
+        Row(measure="GPU table, a refresh", value=1000 * table, unit="ms", budget=3),
+        Row(measure="log pane at 1,000 lines/s", value=100 * log * 4, unit="% of a core", budget=10),
+        Row(measure="chart, 8 × 500 points at 100 × 30", value=1000 * alone, unit="ms", budget=15),
+        Row(measure="the same window of 8 × 50,000 points", value=window / alone, budget=1.25, base="a history of 500"),
+        Row(measure="chart on screen, a refresh", value=1000 * whole, unit="ms", base="with Textual's part"),
+    ]
 
 
 def main() -> None:
