@@ -23,8 +23,8 @@ def check_frame(path: Path, shown: str) -> None:
     """Compare a frame with the one kept at `path`; GPUDECK_KEEP_FRAMES=1 keeps the new one, to be looked at."""
     if os.environ.get("GPUDECK_KEEP_FRAMES"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(shown + "\n")
-    assert shown.splitlines() == path.read_text().splitlines()
+        path.write_text(shown.rstrip() + "\n")
+    assert shown.rstrip().splitlines() == path.read_text().splitlines()
 
 
 class StyledApp(App[None]):
