@@ -118,13 +118,13 @@ class Agent:
                 (output if part["fd"] == 1 else errors).extend(base64.b64decode(part["data"]))
         ending = stream.result or {}
         if ending.get("timed_out"):
-            raise AgentError("timeout", f"{package} did not answer within {timeout_s:g} s")
+            raise AgentError("timeout", f"the program did not answer within {timeout_s:g} s")
         with contextlib.suppress(ValueError):
             answer = json.loads(bytes(output).strip().rpartition(b"\n")[2])
             if isinstance(answer, dict):
                 return answer
         last = bytes(errors).decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
-        raise AgentError("failed", clean(last) or f"{package} gave no answer, exit code {ending.get('exit_code')}")
+        raise AgentError("failed", clean(last) or f"the program printed no answer, exit code {ending.get('exit_code')}")
 
     async def close(self) -> None:
         """Ends the agent; what it runs on the box for us ends with it."""

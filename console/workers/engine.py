@@ -57,7 +57,7 @@ async def introspect(box: Box, python: str, env: Mapping[str, str]) -> Engine | 
 
 def _failed(box: Box, python: str, error: AgentError) -> Unknown:
     """The interpreter itself gave no answer: it is not there, or it does not start."""
-    reason = Unknown(f"{python} gave no answer: {error}")
+    reason = Unknown(f"{python}: {error.message or error}")
     box.publish(
         EngineIntrospected(
             host=box.name, python=clean(python), version=reason, flags=reason, algorithms=reason,
@@ -74,7 +74,7 @@ async def validate(box: Box, recipe: str, python: str, request: Mapping[str, Any
     try:
         answer = await ask(box, python, {"op": "validate", **request}, VALIDATE_S)
     except AgentError as error:
-        answer = {"result": "unknown", "message": str(error)}
+        answer = {"result": "unknown", "message": error.message or str(error)}
     result = answer.get("result")
     validation = Validation(
         result=result if result in ("accepted", "refused") else "unknown",

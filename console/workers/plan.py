@@ -30,7 +30,7 @@ from console.workers.box import Box
 from console.workers.engine import introspect, validate
 from console.workers.plan_machine import host_view, ports_and_capability
 from console.workers.repository import Listing, draft_repository, repository
-from console.workers.smoke import smoke
+from console.workers.smoke import skipped, smoke
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,12 +78,15 @@ async def check(box: Box, hardware: Hardware, recipe: Recipe, options: Options) 
 
 
 async def _smoked(box: Box, inputs: Inputs) -> Inputs:
-    """With what an all-reduce over the GPUs said; GPUs that others hold are not touched."""
-    free = gpus_gate(inputs.gpus, needed=inputs.gpus_needed, own_pids=inputs.own_pids).verdict == "pass"
-    if not known(inputs.gpus) or len(inputs.gpus) < 2 or not free:
-        return inputs
+    """With what an all-reduce over the GPUs said; GPUs that others hold are not touched, and that is said."""
+    free = gpus_gate(inputs.gpus, needed=inputs.gpus_needed, own_pids=inputs.own_pids)
     recipe = inputs.recipe
-    said = await smoke(box, recipe.python or "python3", [gpu.uuid for gpu in inputs.gpus], recipe.env)
+    if inputs.gpus_needed < 2:
+        said = skipped("it needs two GPUs", "leave --smoke out")
+    elif not known(inputs.gpus) or free.verdict != "pass":
+        said = skipped(free.sentence.rstrip("."), *free.way_out)
+    else:
+        said = await smoke(box, recipe.python or "python3", [gpu.uuid for gpu in inputs.gpus], recipe.env)
     return msgspec.structs.replace(inputs, host=msgspec.structs.replace(inputs.host, smoke=said))
 
 

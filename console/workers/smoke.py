@@ -12,7 +12,13 @@ from console.workers.box import Box
 
 PACKAGE = "console.payloads.allreduce"
 LIMIT_S = 20.0
+_WHY = ("the recipe's interpreter needs torch with NCCL", 'env NCCL_DEBUG = "INFO" shows where')
 MESSAGE_BYTES = 64 << 20
+
+
+def skipped(why: str, *ways: str) -> Finding:
+    """An all-reduce that was asked for and not run."""
+    return Finding(rule="smoke", verdict="warn", sentence=f"No all-reduce was run: {why}.", way_out=ways)
 
 
 async def smoke(box: Box, python: str, uuids: Sequence[str], env: Mapping[str, str]) -> Finding:
@@ -21,7 +27,8 @@ async def smoke(box: Box, python: str, uuids: Sequence[str], env: Mapping[str, s
     try:
         answer = await box.agent.run_program(python, PACKAGE, request, LIMIT_S + 10, env)
     except AgentError as error:
-        return Finding(rule="smoke", verdict="unknown", sentence=f"The all-reduce gave no answer: {error}.")
+        sentence = f"The all-reduce gave no answer: {error.message or error}."
+        return Finding(rule="smoke", verdict="unknown", sentence=sentence, way_out=_WHY)
     said = clean(str(answer.get("error") or ""))
     stage, ranks = clean(str(answer.get("stage"))), answer.get("ranks")
     if answer.get("hung"):
@@ -33,7 +40,8 @@ async def smoke(box: Box, python: str, uuids: Sequence[str], env: Mapping[str, s
         )
     if said:
         verdict: Verdict = "unknown" if stage == "import" else "block"
-        return Finding(rule="smoke", verdict=verdict, sentence=f"The all-reduce failed at {stage}: {said}")
+        sentence = f"The all-reduce failed at {stage}: {said}"
+        return Finding(rule="smoke", verdict=verdict, sentence=sentence, way_out=_WHY)
     speed = answer.get("busbw_bytes_s")
     rate = format_rate(speed) if isinstance(speed, int | float) else "an unknown speed"
     return Finding(rule="smoke", verdict="pass", sentence=f"An all-reduce over {ranks} GPUs runs at {rate} (bus).")

@@ -119,6 +119,7 @@ def test_an_interpreter_that_is_not_there(project: Project) -> None:
     assert code == 4
     assert gate(answer, "arguments")["verdict"] == "unknown"
     assert "/nonexistent/bin/python" in gate(answer, "arguments")["sentence"]
+    assert "(" not in gate(answer, "arguments")["sentence"], "no error codes of the protocol"
     assert gate(answer, "ports")["verdict"] == "pass"
 
 
@@ -273,6 +274,14 @@ def test_a_recipe_like_another_serves_the_next_model_of_its_class(project: Proje
     assert code == 0, answer
     assert answer["argv"][answer["argv"].index("--page-size") + 1] == "16"
     assert answer["env"]["CUDA_VISIBLE_DEVICES"] == f"{uuid(2)},{uuid(3)}"
+
+
+def test_a_smoke_test_that_is_not_run_is_told(project: Project, fleet: Fleet) -> None:
+    fleet.set(1, used=2 << 30)
+    project.recipe(extra="gpus = [0, 1]")
+    answer = project.check("tiny", "--smoke")[1]
+    assert (gate(answer, "host")["state"], gate(answer, "host")["verdict"]) == ("smoke", "warn")
+    assert "No all-reduce was run: GPU 1 holds 2.0 GiB of others" in gate(answer, "host")["sentence"]
 
 
 def test_the_smoke_test_needs_the_interpreters_torch(project: Project) -> None:
