@@ -17,7 +17,7 @@ import pytest
 from console.demo.hub import FakeHub, model_files
 from tests.support.gpudeck import Gpudeck
 from tests.support.hub import BOB, CANARIES, GOOD, WRONG, new_hub, whole
-from tests.support.jobbox import until
+from tests.support.jobbox import JobBox, until
 from tests.support.laptop import Laptop
 
 TARGET, DRAFTER = "moonshotai/Kimi-K2.6", "z-lab/Kimi-K2.6-DFlash"
@@ -66,7 +66,9 @@ def night(tmp_path: Path) -> Iterator[Night]:
     hub.add(TARGET, model_files(4, 2 * MIB))
     hub.add(DRAFTER, model_files(1, MIB, seed=7), gate="manual")
     with hub:
-        yield Night(hub, tmp_path)
+        one = Night(hub, tmp_path)
+        yield one
+        JobBox(one.gpudeck.home / "state").clear()
 
 
 def test_a_token_is_proved_written_and_found_nowhere_else(night: Night, tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.hub_watch import HubWatch
 from console.workers.hub_wishes import ask_again, put_token, verify_all
 from tests.support.hub import BOB, GOOD, WRONG, environment, new_hub
+from tests.support.jobbox import JobBox
 
 TARGET, DRAFTER, CODED = "moonshotai/Kimi-K2.6", "z-lab/Kimi-K2.6-DFlash", "org/coded"
 MIB = 1 << 20
@@ -93,6 +94,7 @@ async def scene(hub: FakeHub, tmp_path: Path) -> AsyncIterator[Scene]:
     scene = Scene(Box("box", agent, publish, config), state, told)
     yield scene
     await agent.close()
+    JobBox(tmp_path / "state").clear()
 
 
 def wants(tmp_path: Path, *repos: str) -> list[Want]:
