@@ -10,6 +10,7 @@ from console.gates.arguments import Finding
 from console.gates.gate import RANK, Gate
 from console.models.config import ModelConfig, is_text
 from console.models.engine import Engine
+from console.models.geometry import recurrent_layers
 from console.models.weights import Layout
 from console.values import Unknown, known
 
@@ -175,14 +176,15 @@ def _capture(pair: Pair) -> Iterator[Finding]:
 
 
 def _hybrid(pair: Pair) -> Iterator[Finding]:
-    if not known(pair.target) or not known(pair.target.layer_types):
+    if not known(pair.target):
         return
-    recurrent = sum("linear" in name or "mamba" in name for name in pair.target.layer_types)
+    recurrent = recurrent_layers(pair.target)
+    many = f"{recurrent} of them are" if known(recurrent) else f"this target has some ({recurrent.reason})"
     tree = pair.algorithm in _TREES or (bool(pair.algorithm) and (pair.topk or 1) > 1)
-    if recurrent and tree:
+    if tree and recurrent != 0:
         yield Finding(
             rule=INEXACT,
             verdict="warn",
-            sentence=f"Tree verification is not exact on recurrent layers, and {recurrent} of them are.",
+            sentence=f"Tree verification is not exact on recurrent layers, and {many}.",
             way_out=(f"compare {EXACT_PROMPTS} greedy answers with the autoregressive baseline", "a chain: topk 1"),
         )

@@ -54,6 +54,25 @@ def geometry(config: ModelConfig) -> Geometry | Unknown:
     return msgspec.structs.replace(shape, checked=kind.checked) if known(shape) else shape
 
 
+_RECURRENT = ("linear", "mamba", "recurrent", "conv")
+_SIGNS = ("linear_attn_config", "hybrid_override_pattern", "mamba_d_state", "mamba_d_conv", "ssm_cfg")
+
+
+def recurrent_layers(config: ModelConfig) -> int | Unknown:
+    """Layers that keep a state instead of a KV cache; Unknown when there are some and the file does not count them."""
+    types, layers = config.layer_types, config.count("num_hidden_layers", "n_layer", "num_layers")
+    if known(types):
+        return sum(any(word in name for word in _RECURRENT) for name in types)
+    interval = config.count("full_attention_interval")
+    if known(interval) and interval and known(layers):
+        return layers - layers // interval
+    sign = next((name for name in _SIGNS if known(config.find(lambda _: True, (name,)))), "")
+    kind = family(config)
+    if sign or (known(kind) and kind.recurrent):
+        return Unknown(f"{sign or config.model_type} tells of recurrent layers, but not how many")
+    return 0
+
+
 def _layer_split(config: ModelConfig, layers: int, kind: Family) -> tuple[int, int, int] | Unknown:
     """(full attention, sliding window, recurrent) layers; a windowed layer without a pool of its own is a full one."""
     full, swa = config.count("full_attention_layers"), config.count("swa_layers")
@@ -64,10 +83,13 @@ def _layer_split(config: ModelConfig, layers: int, kind: Family) -> tuple[int, i
         if len(types) != layers:
             return Unknown(f"layer_types names {len(types)} layers, num_hidden_layers {layers}")
         slides = sum("sliding" in name or "chunked" in name for name in types) if kind.sliding else 0
-        recurs = sum("linear" in name or "mamba" in name or "recurrent" in name for name in types)
-        return layers - slides - recurs, slides, recurs
+        recurs = recurrent_layers(config)
+        return (layers - slides - recurs, slides, recurs) if known(recurs) else recurs
     if kind.full_every:
         return layers // kind.full_every, layers - layers // kind.full_every, 0
+    recurs = recurrent_layers(config)
+    if kind.recurrent and known(recurs):
+        return layers - recurs, 0, recurs
     if kind.recurrent or kind.sliding:
         return Unknown(f"{types.reason}: which layers hold a KV cache is not said")
     return layers, 0, 0

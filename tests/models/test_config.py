@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.models.config import ModelConfig, Quantization, parse_config
-from console.models.geometry import geometry
+from console.models.geometry import geometry, recurrent_layers
 from console.models.weights import Layout, TensorGroup, stage_bytes, weights_from_headers, weights_from_listing
 from console.values import Unknown, known
 from tests.support.engines import kimi_config, kimi_drafter, vector_config
@@ -150,3 +150,29 @@ def test_files_far_smaller_than_the_configuration_are_told() -> None:
     whole = weights_from_listing(kimi_drafter(), round(counted.total_bytes))
     assert known(whole)
     assert whole.note == ""
+
+
+QWEN3_NEXT = {"model_type": "qwen3_next", "num_hidden_layers": 48, "num_attention_heads": 16, "num_key_value_heads": 2,
+              "head_dim": 256}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "answer"),
+    [
+        ({"layer_types": ["linear_attention", "full_attention"]}, 1),
+        ({"text_config": {"num_hidden_layers": 48, "full_attention_interval": 4}}, 36),
+        ({"num_hidden_layers": 4, "model_type": "qwen3"}, 0),
+        ({"num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"}, None),
+        (QWEN3_NEXT, None),
+    ],
+)
+def test_recurrent_layers_are_counted_or_known_to_be_some(data: dict[str, object], answer: int | None) -> None:
+    found = recurrent_layers(ModelConfig(data))
+    assert found == answer if answer is not None else isinstance(found, Unknown)
+
+
+def test_only_full_layers_of_a_hybrid_hold_kv() -> None:
+    shape = geometry(ModelConfig({**QWEN3_NEXT, "full_attention_interval": 4}))
+    assert known(shape)
+    assert (shape.full, shape.recurrent) == (12, 36)
+    assert not known(geometry(ModelConfig(QWEN3_NEXT)))

@@ -94,6 +94,14 @@ def test_tree_drafting_over_recurrent_layers_is_flagged() -> None:
     assert any("50" in way for way in gate.way_out)
 
 
+def test_recurrent_layers_that_the_file_does_not_count_are_flagged_for_a_tree_alone() -> None:
+    target = ModelConfig({"model_type": "qwen3_next", "num_hidden_layers": 48})
+    pairs = Pair(algorithm="NGRAM", target_id="x/y", target=target, engine=recorded_engine("0.5.23"), layout=Layout())
+    assert drafter_gate(pairs).state == "inexact_verification"
+    chain = Pair(algorithm="NEXTN", target_id="x/y", target=target, engine=recorded_engine("0.5.23"), layout=Layout())
+    assert drafter_gate(chain).verdict == "pass"
+
+
 # --- memory -----------------------------------------------------------------------------------------------------
 
 
