@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Button, Input
+from textual.widgets import Button, Input, TextArea
 
 from widgets.cells import Cell, Line
 from widgets.lines import Lines
@@ -149,6 +149,24 @@ class AskDialog(Dialog[str]):
         """Answer with the text, when there is one."""
         if text := self.query_one(Input).value.strip():
             self.dismiss(text)
+
+
+class EditDialog(Dialog[str]):
+    """Asks for some lines of text, beginning with `text`. None when it was closed."""
+
+    AUTO_FOCUS = "#dialog-text"
+
+    def __init__(self, title: str, rows: Sequence[tuple[str, str]], text: str, *, yes: str = "OK") -> None:
+        super().__init__(title, data_lines(rows), no="Cancel", yes=yes)
+        self._text = text
+
+    def extra(self) -> Sequence[Widget]:
+        """The text; tab leads to the buttons."""
+        return (TextArea(self._text, tab_behavior="focus", id="dialog-text"),)
+
+    def accept(self) -> None:
+        """Answer with the text."""
+        self.dismiss(self.query_one(TextArea).text)
 
 
 def data_lines(rows: Sequence[tuple[str, str]]) -> list[Line]:

@@ -108,6 +108,10 @@ class LogView(Painted, can_focus=True):
         """All shown lines, for a copy or a file."""
         return self._ring.text_between(None, None)
 
+    def found_text(self) -> str:
+        """The line that was found last, empty when none was."""
+        return line_text(self._ring[self._here]) if self._find and self._here >= 0 else ""
+
     # --- place
 
     def _place(self, moved: int = 0) -> None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from console.cli import serve_change, serve_start, serving
 from console.cli.boxes import connected, run
+from console.cli.bundle import check_new
 from console.cli.flags import Flags
 from console.cli.follow import asking, box_of
 from console.cli.hub import changing
-from console.cli.output import emit
+from console.cli.output import emit, say
 from console.cli.preflight import ACCEPTABLE, named
 from console.cli.serve_logs import logs
 from console.cli.serving import READY_S, Given
 from console.cli.status import settled
 from console.cli.stop import DONE, FAILED, USAGE, StopError
+from console.config.paths import write_private
 from console.session.live import LiveSession
 from console.state.serve import SERVE_JOB, ServerState
-from console.values import known
+from console.values import dump_json, known
+from console.values.secrets import redact
+from console.views.failure import failure_bundle
 from console.views.serve import main_server, server_objects, servers_lines
 from console.workers.serve import compare
 
@@ -40,6 +45,10 @@ _OF_SERVER = {"stop": serve_change.stop, "restart": serve_start.restart, "adopt"
 @click.option("--follow", "-f", is_flag=True, help="Go on with what the server writes (logs).")
 @click.option("--since", metavar="TIME", help="From this time of the box: HH:MM[:SS], a date with it, or 10m (logs).")
 @click.option("--grep", metavar="TEXT", help="Only lines with this text (logs).")
+@click.option(
+    "--bundle", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write what tells of its failure: argv, versions, last lines, Xids (status, logs).",
+)  # fmt: skip
 @click.pass_obj
 def command(flags: Flags, /, host: str, action: str, name: str | None, **given: Any) -> int:
     """Start, watch, stop, replace, adopt or install an SGLang server; without a name: the one that runs."""
@@ -48,6 +57,10 @@ def command(flags: Flags, /, host: str, action: str, name: str | None, **given: 
     accept = tuple(one for one in given.pop("accept").split(",") if one)
     if unfit := [one for one in accept if one not in ACCEPTABLE]:
         raise StopError(USAGE, f"{unfit[0]} is no gate that can be accepted; there are {', '.join(ACCEPTABLE)}.")
+    if given["bundle"]:
+        if action not in ("status", "logs"):
+            raise StopError(USAGE, f"--bundle tells of a server; {action} takes none.")
+        check_new(given["bundle"])
     return run(_serve(flags, host, action, name or "", Given(accept=accept, **given)))
 
 
@@ -65,12 +78,22 @@ async def _serve(flags: Flags, host: str, action: str, name: str, given: Given) 
         if action == "stop" and not name and (starting := _starting(session, host)):
             return await serve_change.stop(flags, session, host, starting, given)
         if action == "status":
-            return _status(flags, session, host, name)
+            return _status(flags, session, host, name, given.bundle)
         server = _server(session, host, name)
+        if given.bundle:
+            write_bundle(flags, session, host, server, given.bundle)
         if action == "logs":
             with asking():
                 return await logs(flags, session, host, server, given)
         return await _OF_SERVER[action](flags, session, host, server, given)
+
+
+def write_bundle(flags: Flags, session: LiveSession, host: str, server: ServerState, path: Path) -> None:
+    """The bundle of a server as one JSON file, 0600, secrets out."""
+    ts = {"ts": session.header.at(session.state.t)}
+    value = ts | failure_bundle(session.state.hosts[host], server, session.state.t)
+    write_private(path, redact(dump_json(value, pretty=True)).encode() + b"\n")
+    say(flags, f"{path} holds no secrets; look into it before you pass it on.")
 
 
 def _server(session: LiveSession, host: str, name: str) -> ServerState:
@@ -100,7 +123,7 @@ def _list(flags: Flags, session: LiveSession, host: str) -> int:
     return DONE
 
 
-def _status(flags: Flags, session: LiveSession, host: str, name: str) -> int:
+def _status(flags: Flags, session: LiveSession, host: str, name: str, bundle: Path | None) -> int:
     """Looking never fails: that no server runs is an answer, too."""
     if not name and main_server(session.state.hosts[host]) is None:
         serving.report_none(flags, session, host)
@@ -109,5 +132,7 @@ def _status(flags: Flags, session: LiveSession, host: str, name: str) -> int:
     recipe = serving.recipe_of(flags, session, host, server)
     if recipe is not None:
         compare(box_of(session, host), server, recipe, {})
+    if bundle:
+        write_bundle(flags, session, host, server, bundle)
     serving.report(flags, session, host, server)
     return DONE

@@ -19,7 +19,8 @@ from console.values import known
 from console.views.serve import owner
 from console.workers import serve as worker
 from console.workers import serve_stop, serve_swap, serve_unit
-from console.workers.jobs import user_at_laptop
+from console.workers.serve_adopt import adopt as take
+from console.workers.serve_adopt import not_adoptable, starter
 
 ADOPTED_S = 10.0
 
@@ -45,24 +46,18 @@ async def stop(flags: Flags, session: LiveSession, host: str, server: ServerStat
 
 async def adopt(flags: Flags, session: LiveSession, host: str, server: ServerState, given: Given) -> int:
     """Take a server of somebody else into our care."""
-    seen = server.seen
-    if seen is None or not server.present:
-        raise StopError(FAILED, f"{server.id} does not run.")
-    if seen.owner != "foreign":
-        say(flags, f"{server.id} is {seen.owner} already.")
+    if why := not_adoptable(server):
+        raise StopError(GATE if server.present else FAILED, f"{why}.")
+    if owner(server) != "foreign":
+        say(flags, f"{server.id} is {owner(server)} already.")
         return DONE
-    if seen.container:
-        raise StopError(GATE, f"{server.id} runs in container {seen.container}: it is only looked at.")
     if given.dry_run:
         click.echo(f"Would adopt {server.id}.")
         return DONE
     if "adopt" not in given.accept:
-        who = seen.user if known(seen.user) else "somebody"
-        raise StopError(GATE, f"{who} started {server.id}; adopting lets this console stop it: --accept adopt.")
+        raise StopError(GATE, f"{starter(server)} started {server.id}; once adopted it may be stopped: --accept adopt.")
     with asking():
-        box = box_of(session, host)
-        await box.agent.request("adopt", pid=seen.pid, start=seen.start, by=user_at_laptop())
-        await box.agent.request("probe", name="servers", now=True)
+        await take(box_of(session, host), server)
     if not await session.wait(lambda _: server.seen is not None and server.seen.owner == "adopted", ADOPTED_S):
         raise StopError(TIMED_OUT, f"{server.id} does not show as adopted.")
     serving.report(flags, session, host, server)

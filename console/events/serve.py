@@ -224,7 +224,7 @@ class ServerRequestFailed(HostEvent, frozen=True, gc=False, kw_only=True):
     """What was asked of a server could not be done."""
 
     server: CleanText
-    action: Literal["stop", "smoke"]
+    action: Literal["stop", "smoke", "adopt"]
     reason: CleanText
 
 

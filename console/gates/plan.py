@@ -62,3 +62,9 @@ def blockers(gates: Iterable[Gate], accept: Collection[str] = ()) -> tuple[Gate,
     """The gates that stand in the way, worst first."""
     stopping = [gate for gate in gates if exit_code(gate, accept)]
     return tuple(sorted(stopping, key=lambda gate: -RANK[gate.verdict]))
+
+
+def acceptable(gates: Iterable[Gate]) -> tuple[str, ...]:
+    """The names for `--accept` that would let everything through; none when nothing blocks, or when they cannot."""
+    ways = [[name for name in ACCEPTS if accepted(gate, (name,))] for gate in blockers(gates)]
+    return tuple(dict.fromkeys(name for names in ways for name in names)) if all(ways) else ()

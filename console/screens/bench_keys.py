@@ -11,6 +11,7 @@ from console.screens.charts import chart_of
 from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
+from console.screens.server_files import exported_server
 from console.values import format_duration
 from console.views.bench import recorded_run
 from console.views.bench_pane import curve_figure, latest
@@ -51,7 +52,9 @@ def _price(name: str) -> str:
 
 
 def _export(deck: Deck, frame: Frame) -> None:
-    """The run that is shown, as CSV and SVG beside its stored files."""
+    """The run that is shown, as CSV and SVG beside its stored files; on screen 5 the server's log and bundle."""
+    if exported_server(deck, frame):
+        return
     run = latest(frame.host)
     if run is None or not run.points:
         deck.notify("No point is measured yet.", severity="warning")

@@ -13,8 +13,9 @@ from console.screens.base import DeckScreen
 from console.screens.deck import Deck, deck_of
 from console.screens.frame import Frame, frame_of
 from console.screens.plan import FitPane, PlanPane
+from console.views.plan import blocking_data, to_accept
 from widgets.cells import Cell, Line
-from widgets.dialog import AskDialog
+from widgets.dialog import AskDialog, ConfirmDialog
 from widgets.lines import Lines
 
 
@@ -29,6 +30,7 @@ class DeployScreen(DeckScreen):
     def __init__(self, host: str, recipe: str, *, fetch: bool) -> None:
         super().__init__()
         self._host, self._recipe, self._fetch = host, recipe, fetch
+        self._accepted: tuple[str, ...] = ()
 
     def body(self) -> Iterable[Widget]:
         yield Vertical(Lines(wrap=True, id="deploy-line"), PlanPane(), FitPane(), id="plan-body")
@@ -42,6 +44,8 @@ class DeployScreen(DeckScreen):
         checked = self._verdict(frame)
         if checked is None:
             return f"{self._recipe}: asking every gate …   esc leaves, nothing is changed"
+        if ways := self._acceptable(frame):
+            return f"enter: look at what would be accepted ({', '.join(ways)})   esc leaves, nothing is changed"
         if checked != 0:
             return f"{self._recipe}: blocked, see the ways out.   esc leaves, nothing is changed"
         verb = "deploy: download, verify, start, smoke test" if self._fetch else "start"
@@ -54,6 +58,11 @@ class DeployScreen(DeckScreen):
             return None
         return plan.exit_code
 
+    def _acceptable(self, frame: Frame) -> tuple[str, ...]:
+        """What has to be accepted, when that alone stands in the way."""
+        plan = frame.host.plan.shown if frame.host else None
+        return to_accept(plan) if plan is not None and self._verdict(frame) else ()
+
     def action_leave(self) -> None:
         """Back to where it was asked."""
         self.dismiss()
@@ -62,14 +71,32 @@ class DeployScreen(DeckScreen):
         """Begin, when the gates allow it."""
         deck = deck_of(self)
         controls = deck.session.controls
-        if controls is None or self._verdict(frame_of(deck)) != 0:
+        frame = frame_of(deck)
+        if ways := self._acceptable(frame):
+            self._ask(frame, ways)
             return
-        refused = controls.deploy(self._host, self._recipe, fetch=self._fetch)
+        if controls is None or self._verdict(frame) != 0:
+            return
+        refused = controls.deploy(self._host, self._recipe, fetch=self._fetch, accept=self._accepted)
         self.dismiss()
         if refused:
             deck.notify(refused, severity="warning")
         else:
             deck.switch_mode("server")
+
+    def _ask(self, frame: Frame, ways: tuple[str, ...]) -> None:
+        """What would be accepted, as data; no is the default. A yes asks the gates again, with it."""
+        deck, plan = deck_of(self), frame.host.plan.shown if frame.host else None
+        rows = blocking_data(plan) if plan else []
+
+        def answered(yes: bool | None) -> None:
+            if yes and deck.session.controls:
+                self._accepted = ways
+                if refused := deck.session.controls.check_recipe(self._host, self._recipe, ways):
+                    deck.notify(refused, severity="warning")
+
+        twin = f"gpudeck deploy {self._host} {self._recipe} --accept {','.join(ways)}"
+        deck.push_screen(ConfirmDialog("Accept?", rows, yes=f"Accept {', '.join(ways)}", twin=twin), answered)
 
 
 def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
@@ -80,14 +107,20 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
     names = controls.recipe_names()
 
     def named(text: str | None) -> None:
-        if not text:
-            return
-        refused = controls.check_recipe(host.name, text.strip())
-        if refused:
-            deck.notify(refused, severity="warning")
-        else:
-            deck.push_screen(DeployScreen(host.name, text.strip(), fetch=fetch))
+        if text:
+            show_gates(deck, host.name, text.strip(), fetch=fetch)
 
     rows = [("box", host.name), ("recipes", ", ".join(names) or "none in reach: gpudeck recipe new")]
     title = "Deploy" if fetch else "Start"
     deck.push_screen(AskDialog(title, rows, yes="Ask the gates", placeholder="a recipe's name"), named)
+
+
+def show_gates(deck: Deck, host: str, recipe: str, *, fetch: bool) -> None:
+    """Ask the gates of a recipe, and show them with what enter would do."""
+    controls = deck.session.controls
+    if controls is None:
+        return
+    if refused := controls.check_recipe(host, recipe):
+        deck.notify(refused, severity="warning")
+    else:
+        deck.push_screen(DeployScreen(host, recipe, fetch=fetch))

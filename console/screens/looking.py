@@ -9,12 +9,14 @@ from functools import partial
 from console.events.link import NoteWritten
 from console.intents import available
 from console.screens import hub_keys
+from console.screens.copying import copy
 from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.help import HelpScreen
 from console.screens.hub import HubScreen
 from console.screens.plan import PlanPane
+from console.screens.server_files import copied_server
 from console.values import clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
@@ -67,9 +69,8 @@ def _check_again(app: Deck, frame: Frame) -> None:
 def _copy(app: Deck, frame: Frame) -> None:
     if isinstance(app.screen, HubScreen) and hub_keys.copied_page(app, frame):
         return
-    if frame.host:
-        app.copy_to_clipboard("\n".join(status_lines(frame.host, frame.now)))
-        app.notify(f"copied the status of {frame.host.name}")
+    if frame.host and not copied_server(app, frame):
+        copy(app, "\n".join(status_lines(frame.host, frame.now)), f"the status of {frame.host.name}")
 
 
 def _turn(step: int, app: Deck, _frame: Frame) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from console import __version__
 from console.bus import Bus
+from console.config.edit import args_toml, edited
 from console.config.errors import ConfigError
 from console.config.paths import runs_dir
 from console.config.records import HostConfig, Recipe
@@ -30,7 +31,7 @@ from console.workers import jobs
 from console.workers.bench_start import recipe_of, start_bench
 from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
-from console.workers.deploy import check_recipe, deploy, read_older, stop_server
+from console.workers.deploy import adopt_server, check_recipe, deploy, read_older, stop_server
 from console.workers.hub_watch import HubWatch
 from console.workers.hub_wishes import ask_again, put_token, remove_stored, verify_all
 from console.workers.link import LinkWorker
@@ -56,6 +57,7 @@ class LiveSession:
         self.looks_first = False  # ask the Hub about token and models at each connection: a console does
         self.links: dict[str, LinkWorker] = {}
         self._ways = ways
+        self._shelf = recipes.Shelf()
         self._started = False
         self._watches_runs = False
         self._recorder: Recorder | None = None
@@ -127,28 +129,43 @@ class LiveSession:
 
     def recipe_names(self) -> Sequence[str]:
         """The recipes in reach of this directory."""
-        return recipes.names()
+        return self._shelf.names()
 
-    def check_recipe(self, host: str, recipe: str) -> str:
+    def check_recipe(self, host: str, recipe: str, accept: tuple[str, ...] = ()) -> str:
         """Ask every gate of a recipe, unless they are being asked. Why it cannot be asked, or nothing."""
         if any(name.startswith(f"check {host} {recipe} ") for name in self.supervisor.running()):
             return ""
-        return self._with_recipe(host, recipe, "check", check_recipe)
+        return self._with_recipe(host, recipe, "check", partial(check_recipe, accept=accept))
 
-    def deploy(self, host: str, recipe: str, *, fetch: bool) -> str:
+    def deploy(self, host: str, recipe: str, *, fetch: bool, accept: tuple[str, ...] = ()) -> str:
         """Bring a recipe up, with `fetch` downloading what is missing. Why it cannot begin, or nothing."""
         try:
-            secrets = recipes.secrets(recipe)
+            secrets = recipes.secrets(self._shelf.get(recipe))
         except ConfigError as error:
             return str(error)
-        return self._with_recipe(host, recipe, "deploy", partial(deploy, secrets=secrets, fetch=fetch))
+        work = partial(deploy, secrets=secrets, fetch=fetch, accept=accept)
+        return self._with_recipe(host, recipe, "deploy", work)
+
+    def recipe_args(self, recipe: str) -> str:
+        """The flags of a recipe as TOML, empty when there is no such recipe any more."""
+        try:
+            return args_toml(self._shelf.get(recipe))
+        except ConfigError:
+            return ""
+
+    def edit_recipe(self, recipe: str, args: str) -> tuple[str, str]:
+        """Derive a recipe with other flags for this session: (its name, why not); one of them is empty."""
+        try:
+            return self._shelf.keep(edited(self._shelf.get(recipe), args)), ""
+        except ConfigError as error:
+            return "", f"{error}."
 
     def _with_recipe(self, host: str, name: str, verb: str, work: RecipeWork) -> str:
         box = self.box(host)
         if box is None:
             return f"The link to {host} is {self.state.hosts[host].link.state}."
         try:
-            recipe = recipes.named(name, box.config)
+            recipe = self._shelf.on(name, box.config)
         except ConfigError as error:
             return str(error)
         self.supervisor.start(f"{verb} {host} {name} {self.state.seq}", work(box, self.state.hosts[host], recipe))
@@ -194,6 +211,11 @@ class LiveSession:
         if box := self.box(host):
             self.supervisor.start(f"stop {server} {self.state.seq}", stop_server(box, self.state.hosts[host], server))
 
+    def adopt_server(self, host: str, server: str) -> None:
+        """Adopt a server; the state tells what came of it."""
+        if box := self.box(host):
+            self.supervisor.start(f"adopt {server} {self.state.seq}", adopt_server(box, self.state.hosts[host], server))
+
     def watch_runs(self) -> None:
         """List the stored runs as facts from now on."""
         if not self._watches_runs:
@@ -207,7 +229,7 @@ class LiveSession:
             return f"The link to {host} is {state.link.state}."
         recipe = recipe_of(state, server)
         try:
-            key = recipes.secrets(recipe).flags.get("api-key") if recipe else None
+            key = recipes.secrets(self._shelf.get(recipe)).flags.get("api-key") if recipe else None
         except ConfigError as error:
             return str(error)
         self.supervisor.start(f"bench {server} {self.state.seq}", start_bench(box, state, server, preset, key))

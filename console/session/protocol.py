@@ -54,12 +54,20 @@ class Controls(Protocol):
         """The recipes in reach of this directory."""
         ...
 
-    def check_recipe(self, host: str, recipe: str) -> str:
+    def check_recipe(self, host: str, recipe: str, accept: tuple[str, ...] = ()) -> str:
         """Ask every gate of a recipe; the answers come as facts. Why it cannot be asked, or nothing."""
         ...
 
-    def deploy(self, host: str, recipe: str, *, fetch: bool) -> str:
+    def deploy(self, host: str, recipe: str, *, fetch: bool, accept: tuple[str, ...] = ()) -> str:
         """Bring a recipe up, with `fetch` downloading what is missing. Why it cannot begin, or nothing."""
+        ...
+
+    def recipe_args(self, recipe: str) -> str:
+        """The flags of a recipe as TOML, empty when there is no such recipe any more."""
+        ...
+
+    def edit_recipe(self, recipe: str, args: str) -> tuple[str, str]:
+        """Derive a recipe with other flags for this session: (its name, why not); one of them is empty."""
         ...
 
     def read_older_log(self, host: str, server: str, *, fresh: bool) -> None:
@@ -72,6 +80,10 @@ class Controls(Protocol):
 
     def stop_server(self, host: str, server: str) -> None:
         """Stop a server: parent first, grace, rest, proof."""
+        ...
+
+    def adopt_server(self, host: str, server: str) -> None:
+        """Take a server of somebody else into our care."""
         ...
 
     async def set_token(self, host: str, token: Secret) -> str:

@@ -14,27 +14,40 @@ from console.values.secrets import remember
 from console.workers.serve import Secrets
 
 
-def book() -> RecipeBook:
-    """Every recipe in reach of this directory. Raises ConfigError."""
+class Shelf:
+    """The recipes in reach of this directory, as they read now, and those that were derived in this session."""
+
+    def __init__(self) -> None:
+        self._derived: dict[str, Recipe] = {}
+
+    def names(self) -> Sequence[str]:
+        """Their names; of the files none when one is wrong (asking for one by name says why)."""
+        try:
+            return sorted({*_book().recipes, *self._derived})
+        except ConfigError:
+            return sorted(self._derived)
+
+    def get(self, name: str) -> Recipe:
+        """A recipe. Raises ConfigError."""
+        return self._derived.get(name) or _book().get(name)
+
+    def on(self, name: str, host: HostConfig) -> Recipe:
+        """A recipe with what the host gives where it names nothing. Raises ConfigError."""
+        return for_host(self.get(name), host)
+
+    def keep(self, recipe: Recipe) -> str:
+        """Keep a derived recipe for this session; its name."""
+        self._derived[recipe.name] = recipe
+        return recipe.name
+
+
+def _book() -> RecipeBook:
     return load_recipes(cwd=Path.cwd(), env=os.environ)
 
 
-def names() -> Sequence[str]:
-    """Their names; none when a file is wrong (asking for one by name says why)."""
-    try:
-        return sorted(book().recipes)
-    except ConfigError:
-        return ()
-
-
-def named(name: str, host: HostConfig) -> Recipe:
-    """A recipe with what the host gives where it names nothing. Raises ConfigError."""
-    return for_host(book().get(name), host)
-
-
-def secrets(name: str) -> Secrets:
+def secrets(recipe: Recipe) -> Secrets:
     """The recipe's secrets. Raises ConfigError; one that would have to be asked for is missing here."""
-    flags, env = read_secrets(book().get(name), os.environ, lambda _: "")
+    flags, env = read_secrets(recipe, os.environ, lambda _: "")
     for value in (*flags.values(), *env.values()):
         remember(value)
     return Secrets(flags=flags, env=env)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from console.events.plan import Gate, Verdict
+from console.gates.plan import acceptable, blockers
 from console.models.kv import GIB
 from console.state.plan import Checked, Plans
-from console.values import Unknown, known
+from console.values import Unknown, format_bytes, known
 
 SCHEMA = "gpudeck.preflight/1"
 # A letter for each part of a GPU's memory, in the order of the bar.
@@ -85,6 +86,29 @@ def gate_rows(plan: Checked) -> list[GateRow]:
     order = ("block", "unknown", "warn", "pass")
     ranked = sorted(plan.gates, key=lambda gate: order.index(gate.verdict))
     return [GateRow(_KINDS[g.verdict], g.verdict, g.name, g.sentence, g.way_out) for g in ranked]
+
+
+def to_accept(plan: Checked) -> tuple[str, ...]:
+    """The names for `--accept` that alone stand in the way."""
+    return acceptable(plan.gates)
+
+
+def blocking_data(plan: Checked) -> list[tuple[str, str]]:
+    """What a person has to look at before accepting: each gate's sentence, then its sizes or the hashes of its code."""
+    return [row for gate in blockers(plan.gates) for row in _gate_data(gate)]
+
+
+def _gate_data(gate: Gate) -> list[tuple[str, str]]:
+    numbers = revived(gate.numbers)
+    if gate.name == "remote_code":
+        hashes = numbers.get("sha256") or {}
+        shown = [
+            (path, f"sha256 {value}" if isinstance(value, str) else "hash not known") for path, value in hashes.items()
+        ]
+    else:
+        sizes = {name.removesuffix("_bytes"): value for name, value in numbers.items() if name.endswith("_bytes")}
+        shown = [(name, format_bytes(value)) for name, value in sizes.items() if isinstance(value, int | Unknown)]
+    return [(gate.name.replace("_", " "), gate.sentence), *shown]
 
 
 def fit_rows(plan: Checked) -> list[FitRow]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,6 +68,14 @@ def main_server(host: HostState, wanted: str = "") -> ServerState | None:
         return ended
     ranks = {"ours": 0, "adopted": 1, "foreign": 2}
     return min(running, key=lambda one: ranks[owner(one)], default=None)
+
+
+def last_recipe(host: HostState) -> str:
+    """The recipe that a person means when none is named: the server's, else the one whose gates were asked last."""
+    server = main_server(host)
+    job = job_of(host, server) if server else None
+    shown = host.plan.shown
+    return str((job.meta.get("recipe") if job else "") or (shown.recipe if shown else ""))
 
 
 def _names(server: ServerState) -> tuple[str, ...]:
@@ -194,6 +203,11 @@ def load_text(server: ServerState) -> str:
     if gauges.stale:
         parts.append("stale: the server idles")
     return ", ".join(parts)
+
+
+def curl_text(server: ServerState) -> str:
+    """The smoke test's request as a command line, when it was answered well."""
+    return shlex.join(server.smoke.curl) if server.smoke and server.smoke.ok else ""
 
 
 def server_lines(host: HostState, server: ServerState, now: float) -> list[str]:

@@ -8,7 +8,17 @@ from console.serve.phases import STARTING
 from console.state import HostState
 from console.state.serve import ENDED, ServerState
 from console.values import format_duration, format_ratio, known
-from console.views.serve import argv_of, eta_s, job_of, main_server, model_of, owner, phase_word
+from console.views.serve import (
+    argv_of,
+    curl_text,
+    eta_s,
+    job_of,
+    main_server,
+    model_of,
+    owner,
+    phase_word,
+    server_lines,
+)
 
 
 class PhaseStep(NamedTuple):
@@ -167,9 +177,17 @@ def said(host: HostState, server: ServerState, now: float) -> list[tuple[str, st
         smoke = server.smoke
         lines.append((f"smoke test: {smoke.answer!r}" if smoke.ok else f"smoke test: {'; '.join(smoke.problems)}",
                       "ok" if smoke.ok else "fail"))  # fmt: skip
+        lines += [(curl, "")] if (curl := curl_text(server)) else []
     return lines
 
 
 def headline(server: ServerState) -> str:
     """The state's word."""
     return phase_word(server)
+
+
+def server_words(host: HostState, server: ServerState, now: float) -> list[str]:
+    """A server for a person, on its own: its state, what it is, how it is, and the `curl` that was answered."""
+    lines = [f"{server.id}: {phase_word(server)}", f"    {title_text(host, server)}"]
+    curl = curl_text(server)
+    return [*lines, *server_lines(host, server, now)[1:], *([f"    {curl}"] if curl else [])]

@@ -19,6 +19,7 @@ from console.workers import hub, jobs
 from console.workers.box import Box
 from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.serve import Secrets, job_spec, smoke, start
+from console.workers.serve_adopt import adopt
 from console.workers.serve_stop import StopRefusedError
 from console.workers.serve_swap import readiness, stopped, until
 from console.workers.server_log import fetch_older, log_path_of
@@ -37,21 +38,23 @@ class _FailedError(Exception):
         self.step = step
 
 
-async def check_recipe(box: Box, host: HostState, recipe: Recipe) -> None:
+async def check_recipe(box: Box, host: HostState, recipe: Recipe, accept: tuple[str, ...] = ()) -> None:
     """Ask every gate: the answers are facts of the plan."""
     try:
-        await whole_plan(box, host, recipe)
+        await whole_plan(box, host, recipe, accept=accept)
     except (RemoteError, hub.HubError) as error:
         _tell(box, recipe, "preflight", "failed", str(error))
 
 
-async def deploy(box: Box, host: HostState, recipe: Recipe, secrets: Secrets, *, fetch: bool) -> None:
+async def deploy(
+    box: Box, host: HostState, recipe: Recipe, secrets: Secrets, *, fetch: bool, accept: tuple[str, ...] = ()
+) -> None:
     """From a recipe to a server that is proved ready; without `fetch` everything must be on the box already.
 
     Never raises what the box or the Hub refuse.
     """
     try:
-        await _deploy(box, host, recipe, secrets, fetch)
+        await _deploy(box, host, recipe, secrets, fetch, accept)
     except _FailedError as error:
         _tell(box, recipe, error.step, "failed", str(error))
     except (jobs.JobError, jobs.JobRefusedError, hub.HubError) as error:
@@ -60,16 +63,18 @@ async def deploy(box: Box, host: HostState, recipe: Recipe, secrets: Secrets, *,
         _tell(box, recipe, "start", "failed", f"{error} What was begun goes on; deploy again to follow it.")
 
 
-async def _deploy(box: Box, host: HostState, recipe: Recipe, secrets: Secrets, fetch: bool) -> None:
+async def _deploy(
+    box: Box, host: HostState, recipe: Recipe, secrets: Secrets, fetch: bool, accept: tuple[str, ...]
+) -> None:
     _tell(box, recipe, "preflight", "running")
-    whole = await whole_plan(box, host, recipe)
-    _must_pass(whole)
+    whole = await whole_plan(box, host, recipe, accept=accept)
+    _must_pass(whole, accept)
     if whole.missing and not fetch:
         raise _FailedError("preflight", f"{'; '.join(whole.missing)}: D deploys it.")
     for looked in missing_looks(whole):
         await _download(box, host, recipe, looked)
     if whole.missing:
-        whole = await whole_plan(box, host, recipe)
+        whole = await whole_plan(box, host, recipe, accept=accept)
         if whole.missing:
             raise _FailedError("download", whole.missing[0])
     _tell(box, recipe, "start", "running")
@@ -89,8 +94,8 @@ async def _deploy(box: Box, host: HostState, recipe: Recipe, secrets: Secrets, f
     _tell(box, recipe, "ready", "done")
 
 
-def _must_pass(whole: WholePlan) -> None:
-    blocking = blockers(whole.plan.gates)
+def _must_pass(whole: WholePlan, accept: tuple[str, ...]) -> None:
+    blocking = blockers(whole.plan.gates, accept)
     if blocking:
         raise _FailedError("preflight", "; ".join(f"{gate.name}: {gate.sentence}" for gate in blocking))
     if not known(whole.plan.launch):
@@ -134,6 +139,18 @@ async def stop_server(box: Box, host: HostState, server_id: str) -> None:
     except (StopRefusedError, jobs.JobError, TimeoutError, RemoteError) as error:
         reason = clean(str(error))
         box.publish(ServerRequestFailed(host=box.name, server=server.id, action="stop", reason=reason))
+
+
+async def adopt_server(box: Box, host: HostState, server_id: str) -> None:
+    """Adopt a server for the screen: what is refused becomes a fact."""
+    server = host.serve.servers.get(server_id)
+    if server is None:
+        return
+    try:
+        await adopt(box, server)
+    except RemoteError as error:
+        reason = clean(str(error))
+        box.publish(ServerRequestFailed(host=box.name, server=server.id, action="adopt", reason=reason))
 
 
 async def read_older(box: Box, host: HostState, server_id: str, *, fresh: bool) -> None:

@@ -1,0 +1,57 @@
+"""The bundle of a server's failure: what it was started as, on what, what it said last, what the GPUs said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from console import __version__
+from console.events.serve import LogRow
+from console.state import HostState
+from console.state.serve import ServerState
+from console.values import Unknown
+from console.views.serve import argv_of, job_of, server_object
+from console.views.xids import xid_meaning
+
+SCHEMA = "gpudeck.failure/1"
+LAST_LINES = 500
+
+
+def failure_bundle(host: HostState, server: ServerState, now: float) -> dict[str, Any]:
+    """The object without `ts`. Secrets are masked in argv and log on the box; the writer redacts once more."""
+    job = job_of(host, server)
+    return {
+        "schema": SCHEMA,
+        "host": host.name,
+        "server": server_object(host, server, now),
+        "job": {"created_s": job.created_s, "state": job.state, "reason": job.reason or None} if job else None,
+        "versions": _versions(host, server),
+        "xids": [
+            {"xid": one.fact.xid, "gpu": one.fact.uuid, "at_s": one.fact.at, "source": one.fact.source,
+             "detail": one.fact.detail, "sentence": xid_meaning(one.fact.xid).sentence}
+            for one in host.hardware.xids
+        ],
+        "log": log_lines(islice(server.log, max(0, len(server.log) - LAST_LINES), None)),
+    }  # fmt: skip
+
+
+def _versions(host: HostState, server: ServerState) -> dict[str, Any]:
+    argv, identity = argv_of(host, server), host.hardware.identity
+    engine = host.plan.engines.get(argv[0]) if argv else None
+    not_asked = Unknown("this session asked no gate of it; `gpudeck preflight` does")
+    return {
+        "gpudeck": __version__,
+        "sglang": engine.version if engine else not_asked,
+        "torch": engine.torch if engine else not_asked,
+        "cuda": engine.cuda if engine else not_asked,
+        "driver": host.hardware.driver_version,
+        "kernel": identity.kernel if identity else Unknown("not sampled yet"),
+        "os": identity.os if identity else Unknown("not sampled yet"),
+        "python": identity.python_version if identity else Unknown("not sampled yet"),
+    }
+
+
+def log_lines(rows: Iterable[LogRow]) -> list[str]:
+    """Lines of the log as SGLang printed them: `[stamp rank] text`."""
+    return [f"[{row.stamp}{' ' if row.rank else ''}{row.rank}] {row.text}" if row.stamp else row.text for row in rows]
