@@ -21,13 +21,13 @@ What gpudeck costs, each measure against its budget. Written by `python -m tests
 
 The connected console costs about 11 ms of CPU a second, nvitop 12 to 14. Half of ours is Textual's one repaint a second
 of header and GPU pane, which composes every widget that crosses the changed rectangle; nvitop lets curses, which is C,
-find the changed cells. Next candidates: the worker loops that look four times a second whether a server or a measurement
-has come, and the header's clock, which widens the rectangle to the top line.
+find the changed cells. Next candidates: the worker loops that look four times a second whether a server or a
+measurement has come, and the header's clock, which widens the rectangle to the top line.
 
 ## How to measure
 
 ```
-make perf                                     # everything, a quarter of an hour
+make perf                                     # everything, about six minutes
 .venv/bin/python -m tests.perf start replay   # only these
 .venv/bin/python -m tests.perf --markdown     # writes this file
 ```
