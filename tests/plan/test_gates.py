@@ -14,7 +14,7 @@ from console.gates.gate import Gate, GateName, Verdict
 from console.gates.gpus import GpuView, choose, gpus_gate
 from console.gates.host import HostView, host_gate
 from console.gates.memory import memory_gate
-from console.gates.plan import blockers, combined, exit_code, worst
+from console.gates.plan import acceptable, blockers, combined, exit_code, worst
 from console.gates.ports import PortAnswer, ports_gate, wanted_ports
 from console.models.budget import Serving
 from console.models.config import ModelConfig
@@ -339,3 +339,12 @@ def test_only_named_gates_can_be_accepted() -> None:
     assert combined([gate("memory", "unknown", "unknown")], ["tight"]) == 4
     assert [each.state for each in blockers([tight, no], ["tight"])] == ["no"]
     assert worst([tight, no]) == "block"
+
+
+def test_what_may_be_accepted_is_named_only_when_it_is_all_that_blocks() -> None:
+    tight = Gate(name="disk", verdict="warn", state="tight", subject="m", sentence="s")
+    code = Gate(name="remote_code", verdict="block", state="ask", subject="m", sentence="s")
+    port = Gate(name="ports", verdict="block", state="", subject="m", sentence="s")
+    assert acceptable([tight, code]) == ("remote-code", "tight")  # the worst first
+    assert acceptable([tight, port]) == ()
+    assert acceptable([]) == ()

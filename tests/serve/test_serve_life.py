@@ -71,6 +71,19 @@ def test_crash_names_cause_phase_and_way_out(box: Box) -> None:
     assert (server["phase"], server["kind"], server["cause_phase"]) == ("crashed", "memory_kv", "kv")
     assert "leave no GPU memory" in str(server["cause"])
     assert server["advice"][0] == "RAISE mem-fraction-static above 0.463"  # type: ignore[index]
+    status = json.loads(box.serve("status", job_of(box), "--json"))
+    assert (status["cause"], status["cause_phase"]) == (server["cause"], "kv")
+    assert status["advice"] == server["advice"]
+    bundle = box.gpudeck.laptop.directory / "bundle.json"
+    box.serve("status", job_of(box), "--bundle", str(bundle))
+    told = json.loads(bundle.read_text())
+    assert bundle.stat().st_mode & 0o777 == 0o600
+    assert told["server"]["argv"] == server["argv"]
+    assert any("Scheduler hit an exception" in line for line in told["log"])
+    assert {"gpudeck", "sglang", "driver", "kernel"} <= told["versions"].keys()
+    assert KEY not in bundle.read_text()
+    box.serve("status", job_of(box), "--bundle", str(bundle), exit_code=2)  # never over a file
+    box.serve("stop", "--bundle", "other.json", exit_code=2)
 
 
 @pytest.mark.slow

@@ -1,0 +1,49 @@
+"""Flags edited by hand: a derived recipe that says in its name what differs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.config.edit import args_toml, edited
+from console.config.errors import ConfigError
+from console.config.records import FlagValue, Recipe
+
+ARGS: dict[str, FlagValue] = {"tp": 8, "mem-fraction-static": 0.9, "enable-metrics": True, "model-loader": 'a "b"'}
+RECIPE = Recipe(name="k26", model="org/m", args=ARGS)
+
+
+def test_what_is_not_changed_is_the_recipe_itself() -> None:
+    assert edited(RECIPE, args_toml(RECIPE)) is RECIPE
+
+
+def test_a_changed_a_new_and_a_removed_flag_are_in_the_name() -> None:
+    found = edited(RECIPE, "tp = 4\nenable-metrics = true\nmodel-loader = 'a \"b\"'\ncuda-graph-bs = [1, 2]\n")
+    assert found.name == "k26+tp=4+cuda-graph-bs=1,2+mem-fraction-static=false"
+    assert found.args == ARGS | {"tp": 4, "cuda-graph-bs": (1, 2), "mem-fraction-static": False}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("tp = ", "no TOML"),
+        ("tp = { a = 1 }", "a flag is a text"),
+        ("port = 3", "own key"),
+        ("--tp = 3", "no flag name"),
+        ('api-key = "sk-012345678901234567890123"', "holds a secret"),
+    ],
+)
+def test_what_cannot_be_a_recipe_is_refused_in_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        edited(RECIPE, text)
+
+
+FLAGS = st.from_regex(r"x[a-z]{1,8}", fullmatch=True)
+VALUES = st.booleans() | st.integers(-(2**31), 2**31) | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+
+
+@given(st.dictionaries(FLAGS, VALUES, max_size=4))
+def test_flags_come_back_as_they_were_written(args: dict[str, FlagValue]) -> None:
+    one = Recipe(name="r", model="org/m", args=args)
+    assert edited(one, args_toml(one)) is one
