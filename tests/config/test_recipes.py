@@ -81,6 +81,7 @@ def test_a_home_directory_of_the_box(place: Place) -> None:
         "/home/someone/models",
         "/home/someone/d",
     )
+    assert place.config().host("demo").opened("/demo").dir == "/demo/models", "the demo box needs no configuration"
     assert [host.at_home(path) for path in ("~", "~other/x", "/a~/b")] == ["/home/someone", "~other/x", "/a~/b"]
 
 

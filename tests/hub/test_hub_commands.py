@@ -117,6 +117,7 @@ def test_gates_end_a_download_before_it_begins(night: Night, tmp_path: Path) -> 
     assert night.models.read_text() == "a file"
 
 
+@pytest.mark.slow
 def test_a_home_directory_is_the_boxs(night: Night, tmp_path: Path) -> None:
     done = night.run("download", "local", TARGET, "--dir", "~/m $(id)'\n", "--accept", "tight", "--json")
     assert (done.returncode, json.loads(done.stdout)["path"]) == (0, f"{tmp_path}/m $(id)'␊/Kimi-K2.6"), done.stderr
@@ -140,6 +141,7 @@ def test_the_command_line_stands_above_the_recipe(night: Night) -> None:
         assert (done.returncode, said in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
 
 
+@pytest.mark.slow
 def test_a_box_without_the_library_is_told_what_to_install(night: Night, tmp_path: Path) -> None:
     venv.EnvBuilder(symlinks=True, with_pip=False).create(tmp_path / "bare")
     bare = str(tmp_path / "bare" / "bin" / "python")
@@ -161,6 +163,10 @@ def test_what_is_selected_and_what_a_dummy_start_needs(night: Night) -> None:
     gates = json.loads(night.run("preflight", "local", "r", "--json").stdout)["gates"]
     (disk,) = (gate for gate in gates if gate["name"] == "disk")
     assert disk["numbers"]["need_bytes"] < MIB
+    where = ("verify", "local", TARGET, "--dir", str(night.models))
+    would = night.run(*where, "--dry-run")
+    assert (would.returncode, "now none" in would.stdout, night.running("verify")) == (0, True, False)
+    assert (night.run(*where).returncode, night.models.exists()) == (7, False)
     part = night.fetch(TARGET, "--exclude", "*.safetensors")
     assert (part.returncode, "index" in part.stderr) == (0, False), part.stderr
     assert [model["proof"] for model in models_of(night)] == ["dummy"]

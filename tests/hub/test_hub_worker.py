@@ -175,6 +175,7 @@ async def test_a_running_download_claims_its_rest_and_is_followed(scene: Scene, 
     await asyncio.gather(watching, frames, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_a_download_that_is_stopped_is_no_longer_shown_as_one(scene: Scene, hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.paths, hub.faults.rate_bytes_s = ("1.safetensors", "4.safetensors"), 0.02 * MIB
     (want,) = wants(tmp_path, TARGET)

@@ -128,6 +128,8 @@ class Verify:
     def _write(self, bad: list[dict[str, Any]]) -> None:
         kept = [dict(item, seal=proof.seal(self.root, item["path"])) for item in bad if item["kind"] != "extra"]
         self.proof.update({"bad": kept, "verified": time.time()})
+        if not os.path.isdir(self.root):
+            return  # nothing is there, and nothing is put there
         try:
             proof.write(self.root, self.proof)
         except OSError as error:
