@@ -9,7 +9,8 @@ import click
 
 from console.cli.boxes import configuration, host_named
 from console.cli.flags import Flags
-from console.cli.stop import FAILED, USAGE, StopError
+from console.cli.output import emit, utc_now
+from console.cli.stop import FAILED, GATE, USAGE, StopError
 from console.remote.errors import SshConfigError
 from console.session.picker import DEMO
 from console.session.ways import Ways
@@ -17,15 +18,20 @@ from console.session.ways import Ways
 
 @click.command("shell")
 @click.argument("host")
+@click.option("--dry-run", is_flag=True, help="Print the command, and run nothing.")
 @click.pass_obj
-def command(flags: Flags, host: str) -> None:
+def command(flags: Flags, host: str, dry_run: bool) -> None:
     """Hand the terminal to `ssh HOST`. What you do there is not recorded."""
     config = configuration(flags)
     box = host_named(config, host)
     if box.name == DEMO:
         raise StopError(USAGE, "The demo box lives only inside `gpudeck demo`; press ! there.")
+    if (config.settings.read_only or box.read_only) and not dry_run:
+        raise StopError(GATE, f"{host} is opened read-only: a shell may change it.")
     try:
         words = list(Ways(config, None, None, contextlib.AsyncExitStack()).shell_command(box))
+        if dry_run:
+            return emit({"schema": "gpudeck.shell/1", "ts": utc_now(), "dry_run": True, "host": host, "argv": words})
         os.execvp(words[0], words)
     except SshConfigError as error:
         raise StopError(error.exit_code, str(error)) from error

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.fakes import Fleet, uuid
 from tests.support.gpudeck import Gpudeck
-from tests.support.sshd import Sshd, user
+from tests.support.sshd import Sshd, sshd, user
 
 
 def test_everything_true_of_a_box(gpudeck: Gpudeck, box: str, fleet: Fleet) -> None:
@@ -91,6 +91,18 @@ def test_a_noisy_login_shell_is_no_obstacle(gpudeck: Gpudeck, server: Sshd) -> N
         somebody.write(".bashrc", "echo Welcome to the box\nprintf 'no newline at the end: '\n")
         alias = gpudeck.laptop.ready(server, "noisy", somebody.name)
         assert gpudeck.json("status", alias)["link"]["state"] == "up"
+
+
+def test_what_the_login_said_is_in_the_record_clean(gpudeck: Gpudeck, tmp_path: Path) -> None:
+    with sshd() as server:
+        (server.directory / "banner").write_text("\x1b[2JAuthorized use only\n")
+        server.start(f"Banner {server.directory}/banner")
+        alias = gpudeck.laptop.ready(server, "formal", "root", "StrictHostKeyChecking no")
+        gpudeck.json("status", alias, "--record", str(tmp_path / "r.jsonl"))
+    lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()[1:]]
+    told = [text for _, _, kind, fields in lines if kind == "NoiseHeard" for text in fields["lines"]]
+    assert "Authorized use only" in told
+    assert any("StrictHostKeyChecking" in text for text in told)
 
 
 def test_a_recording_replays_to_the_live_end_state(gpudeck: Gpudeck, box: str, fleet: Fleet, tmp_path: Path) -> None:

@@ -128,3 +128,10 @@ def test_shell_hands_over_to_ssh(gpudeck: Command, laptop: Laptop, plain_server:
     ended = gpudeck("shell", words.format(port=plain_server.port), stdin=b"echo $((40+2)); exit 5\n")
     assert b"42" in ended.stdout.splitlines()
     assert ended.returncode == 5
+
+
+def test_a_shell_may_change_the_box(gpudeck: Command, laptop: Laptop, box: str) -> None:
+    refused = gpudeck("shell", box, "--read-only", stdin=b"echo never\n")
+    assert (refused.returncode, refused.stdout) == (4, b"")
+    planned = gpudeck("shell", box, "--read-only", "--dry-run")
+    assert report(planned)["argv"][0] == "ssh"
