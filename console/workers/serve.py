@@ -114,12 +114,10 @@ async def smoke(box: Box, server: ServerState, key: str | None = None) -> Server
     """One chat through the template, judged and told. A generated token is a proof of its own."""
     assert server.seen is not None
     seen, model = server.seen, served_model(server.seen)
-    url, where = base_url(seen), f"http://{seen.address}:{seen.port}"
+    url = base_url(seen)
     dummy = read_flags(seen.argv).get("load-format") == ("dummy",)
-    answer = None
-    if url is not None:
-        http = ServerHttp(box.agent, url, key)
-        answer = await http.post("/v1/chat/completions", chat.request_body(model), SMOKE_TIMEOUT_S)
+    http = ServerHttp(box.agent, url, key)
+    answer = await http.post("/v1/chat/completions", chat.request_body(model), SMOKE_TIMEOUT_S)
     judged = chat.judge(*answer, dummy=dummy) if answer else chat.unanswered()
     fact = ServerSmoked(
         host=box.name,
@@ -129,7 +127,7 @@ async def smoke(box: Box, server: ServerState, key: str | None = None) -> Server
         answer=judged.answer,
         finish_reason=judged.finish_reason,
         tokens=Unknown("the server counted none") if judged.tokens is None else judged.tokens,
-        curl=tuple(clean(word) for word in chat.curl(url or where, model, keyed=bool(key))),
+        curl=tuple(clean(word) for word in chat.curl(url, model, keyed=bool(key))),
     )
     box.publish(fact)
     if judged.tokens and server.proved is None:

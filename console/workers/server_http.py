@@ -22,10 +22,10 @@ _SOURCES = ("loads", "metrics", "get_load")
 _PATHS = {"loads": "/v1/loads", "metrics": "/metrics", "get_load": "/get_load"}
 
 
-def base_url(server: Server) -> str | None:
-    """Where the box reaches its server; None when it listens on no loopback address."""
-    host = _LOOPBACK.get(server.address)
-    return f"http://{host}:{server.port}" if host else None
+def base_url(server: Server) -> str:
+    """Where the box reaches its server: by its loopback, else by the address that it listens on."""
+    bound = f"[{server.address}]" if ":" in server.address else server.address
+    return f"http://{_LOOPBACK.get(server.address, bound)}:{server.port}"
 
 
 @dataclass

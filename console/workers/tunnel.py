@@ -13,6 +13,7 @@ from console.values import clean
 from console.workers.link import Link
 
 LOOK_S = 0.5
+BUSY_LOOKS = 10  # a burst is no reason to close
 MOST_FACTS_S = 100  # above, the tunnel would take the processor from the screen
 
 
@@ -26,10 +27,11 @@ async def tunnel(
         publish(TunnelChanged(host=host.name, box_port=box_port, local_port=local_port, sentence=clean(sentence)))
 
     own = f"ssh -N -L {box_port}:127.0.0.1:{box_port} {host.ssh}"
+    crowded = f"too much goes on for a tunnel of the console; in another terminal: {own}"
     before, link = facts(), link_of()
     await asyncio.sleep(1.0)
     if facts() - before > MOST_FACTS_S:
-        tell(0, f"too much goes on for a tunnel of the console; in another terminal: {own}")
+        tell(0, crowded)
         return
     if link is None:
         tell(0, "the link is down")
@@ -43,11 +45,14 @@ async def tunnel(
         tell(box_port, "the box is this machine")
         return
     tell(opened.port, "")
+    sentence, before, busy = "closed", facts(), 0
     try:
-        while True:
+        while link_of() is link and busy < BUSY_LOOKS:
             await asyncio.sleep(LOOK_S)
-            if link_of() is not link:
-                return
+            busy = busy + 1 if facts() - before > MOST_FACTS_S * LOOK_S else 0
+            before = facts()
+        if busy == BUSY_LOOKS:
+            sentence = crowded
     finally:
         await opened.close()
-        tell(0, "closed")
+        tell(0, sentence)

@@ -84,7 +84,7 @@ async def test_secrets_do_not_leave_the_box(agent: Agent) -> None:
     }
 
 
-async def test_only_the_loopback_is_asked_and_heads_stay_whole(agent: Agent) -> None:
+async def test_only_the_box_itself_is_asked_and_heads_stay_whole(agent: Agent) -> None:
     for url, headers in [
         ("http://10.0.0.1/", {}),
         ("https://127.0.0.1/", {}),
@@ -105,6 +105,17 @@ async def test_no_whole_answer_is_an_error(agent: Agent, answer: bytes, code: st
         with pytest.raises(AgentError) as caught:
             await get(agent, url)
     assert caught.value.code == code
+
+
+async def test_a_server_on_an_address_of_the_box_alone_is_asked(agent: Agent) -> None:
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        writer.close()
+
+    one = await asyncio.start_server(answer, "127.0.0.9", 0)
+    async with one:
+        got = await get(agent, f"http://127.0.0.9:{one.sockets[0].getsockname()[1]}/")
+    assert got == (200, b"ok")
 
 
 async def test_refused_and_silent(agent: Agent) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from console.events.serve import TunnelChanged
 from console.session.live import LiveSession
 from console.session.ways import Ways
 from console.state import HostState
+from console.workers import tunnel
 
 
 async def _answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,13 +37,13 @@ async def test_tunnel_opens_serves_and_closes(tmp_path: Path, monkeypatch: pytes
         def demo() -> HostState:
             return session.state.hosts["demo"]
 
-        def tunnel() -> TunnelChanged | None:
+        def shown() -> TunnelChanged | None:
             return demo().serve.tunnel
 
         assert await session.wait(lambda _: demo().link.state == "up", 30)
         session.toggle_tunnel("demo", box_port)
-        assert await session.wait(lambda _: tunnel() is not None, 20)
-        opened = tunnel()
+        assert await session.wait(lambda _: shown() is not None, 20)
+        opened = shown()
         assert opened is not None
         assert opened.local_port not in (0, box_port)
         reader, writer = await asyncio.open_connection("127.0.0.1", opened.local_port)
@@ -49,11 +51,39 @@ async def test_tunnel_opens_serves_and_closes(tmp_path: Path, monkeypatch: pytes
         writer.close()
         await writer.wait_closed()
         session.toggle_tunnel("demo", box_port)
-        assert await session.wait(lambda _: tunnel() is not opened, 20)
-        closed = tunnel()
+        assert await session.wait(lambda _: shown() is not opened, 20)
+        closed = shown()
         assert closed is not None
         assert closed.local_port == 0
         with pytest.raises(OSError):
             await asyncio.open_connection("127.0.0.1", opened.local_port)
         server.close()
         await server.wait_closed()
+
+
+class _Link:
+    """A connection whose tunnel opens at once."""
+
+    port = 4711
+    closed = False
+
+    async def forward(self, _port: int) -> _Link:
+        return self
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_tunnel_gives_way_when_too_much_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tunnel, "LOOK_S", 0.01)
+    link, counted, told = _Link(), itertools.count(), list[TunnelChanged]()
+
+    def facts() -> int:
+        calls = next(counted)
+        return 0 if calls < 2 else calls * 1000  # quiet while it opens, then a flood
+
+    host = load_config(cwd=Path("/"), env={}).host("local")
+    await tunnel.tunnel(host, 30000, lambda: link, told.append, facts)  # type: ignore[arg-type, return-value]
+    assert [one.local_port for one in told] == [4711, 0]
+    assert "ssh -N -L 30000:127.0.0.1:30000" in told[-1].sentence
+    assert link.closed
