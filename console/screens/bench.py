@@ -27,7 +27,7 @@ COLUMNS = (
     *(Column(name, max(7, len(name)), align="right", priority=i // 3) for i, name in enumerate(POINT_HEAD[:-1])),
     Column(POINT_HEAD[-1], 12, flex=3),
 )
-NOTHING = "nothing is measured here yet: `gpudeck bench HOST`"
+NOTHING = "nothing is measured here yet: B measures the running server"
 _WORDS: dict[str, str] = {"ok": "", "warn": "", "fail": ""}
 
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from console.events import Stamped
+from console.events.bench import BenchEnded, PointFailed, PointMeasured
 from console.events.host import DisksSampled, GpusIdentified, GpusSampled, ProbeFailed, ProbeStuck, XidReported
+from console.events.hub import DownloadFellShort, RepoVerified
 from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteWritten, RecorderFailed
+from console.events.plan import PlanChecked
+from console.events.serve import ServerEnded, ServerProved, ServerRequestFailed, ServerUnproved
 from console.state import HostState, State
 from console.values import known
 
-_ALWAYS = (HostKeyAsked, HostKeyChanged, NoteWritten, RecorderFailed, ProbeFailed, XidReported)
+_ALWAYS = (
+    HostKeyAsked, HostKeyChanged, NoteWritten, RecorderFailed, ProbeFailed, XidReported,
+    PlanChecked, RepoVerified, DownloadFellShort, ServerProved, ServerUnproved, ServerEnded, ServerRequestFailed,
+    PointMeasured, PointFailed, BenchEnded,
+)  # fmt: skip
 
 
 def notable(state: State, stamped: Stamped) -> bool:

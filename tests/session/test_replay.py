@@ -57,6 +57,16 @@ def test_the_next_notable_event_is_the_lost_gpu_and_then_there_is_none() -> None
     assert stamped is not None
     assert json.dumps([gauges.state for gauges in stamped.event.gpus]).count("lost") == 1  # type: ignore[attr-defined]
     assert player.next_notable(notable) is None
+
+
+def test_a_deploy_is_stopped_at_by_its_proofs_and_points() -> None:
+    player = Player(Replay(RECORDING.with_name("demo_deploy.jsonl.gz")))
+    kinds = []
+    while (stamped := player.next_notable(notable)) is not None:
+        kinds.append(type(stamped.event).__name__)
+    assert [kind for kind in kinds if kind not in ("LinkChanged", "PlanChecked")] == [
+        "RepoVerified", "RepoVerified", "ServerProved", "PointMeasured", "PointMeasured", "BenchEnded",
+    ]  # fmt: skip
     assert player.replay.ended
 
 
