@@ -25,7 +25,6 @@ TREATMENT = {
     "version": "version",
 }
 TREE_MARK = "TREE"
-RECURRENT = ("linear_attention", "mamba", "recurrent")
 
 
 def treatment(info: Info) -> dict[str, Any]:
@@ -54,13 +53,6 @@ def verifies_trees(info: Info) -> bool:
     """Drafts branch: a tree algorithm, or a chain algorithm with more than one candidate a step."""
     topk = info.get("speculative_eagle_topk")
     return TREE_MARK in str(info.get("speculative_algorithm") or "") or (isinstance(topk, int) and topk > 1)
-
-
-def is_recurrent(config: Info) -> bool:
-    """Some layers of the model keep a running state: a rejected branch of a tree cannot be taken back exactly."""
-    text = config.get("text_config") if isinstance(config.get("text_config"), Mapping) else config
-    kinds = " ".join(map(str, (text or {}).get("layer_types") or []))
-    return any(mark in kinds for mark in RECURRENT) or "mamba_d_state" in (text or {})
 
 
 def weights_kind(info: Info) -> str:

@@ -20,6 +20,7 @@ from console.bench.presets import PlannedPoint, Preset, Target, estimate, setup,
 from console.bench.store import Manifest
 from console.events.serve import Server
 from console.models.config import ModelConfig, parse_config
+from console.models.geometry import recurrent_layers
 from console.remote.bundle import STAGE0, bundle, frame
 from console.remote.errors import AgentError
 from console.state.host import Hardware
@@ -103,7 +104,7 @@ def vocabulary(subject: Subject) -> int:
 
 
 def context(subject: Subject, preset: Preset, data: Dataset) -> Context:
-    recurrent = known(subject.config) and serverinfo.is_recurrent(subject.config.data)
+    recurrent = known(subject.config) and recurrent_layers(subject.config) != 0
     return Context(
         gpus=len(subject.gpus) or Unknown("the GPUs of the server are not known"),
         slo=preset.slo,
