@@ -30,7 +30,7 @@ from widgets.lines import Lines
 BAR_WIDTH = 28
 # The ink of each part; its letter alone is enough.
 INKS = {"weights": "series-0", "draft": "series-1", "kv": "series-2", "foreign": "warn"}
-_NO_PLAN = "No recipe has been checked: gpudeck preflight HOST RECIPE"
+_NO_PLAN = "No recipe has been checked: S asks the gates of one (gpudeck preflight HOST RECIPE)"
 
 
 class PlanPane(DeckPane):
