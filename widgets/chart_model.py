@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from widgets.axes import Scale, scale_for
+from widgets.axes import Scale, scale_for, tick_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class Series:
     """A named curve. `ys` None is a gap, never zero.
 
     `lows`/`highs` are the ends of error bars; `flagged` are indices of points that may not count (hollow);
-    `ghost` is an earlier run, shown quietly; `line=False` shows points alone; `value` is the legend's text.
+    `ghost` is an earlier run, shown quietly; `line=False` shows points alone; `value` is the legend's text;
+    `guide` is a line to read the others by: no markers, no value.
     """
 
     name: str
@@ -38,6 +39,13 @@ class Series:
     ghost: bool = False
     line: bool = True
     value: str = ""
+    guide: bool = False
+
+    @property
+    def told(self) -> str:
+        """The value of the legend: as given, else the last of the curve."""
+        last = next((tick_text(y) for y in reversed(self.ys) if y is not None), "no data")
+        return self.value or ("" if self.guide else last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def _legend(chart: Chart, width: int) -> tuple[list[str], int]:
     parts: list[str] = []
     x, row = 14.0, 0
     for index, series in enumerate(chart.series):
-        value = series.value or next((tick_text(y) for y in reversed(series.ys) if y is not None), "no data")
+        value = series.told
         size = 26 + _CHAR * (width_of(series.name) + width_of(value) + 1)
         if x > 14 and x + size > width - _RIGHT:
             x, row = 14.0, row + 1
@@ -112,6 +112,8 @@ def _legend(chart: Chart, width: int) -> tuple[list[str], int]:
         mark = (
             f'<g class="ghost"><path class="line" d="M{x - 5:.0f},{y - 4}h14"/></g>'
             if series.ghost
+            else f'<g class="s{index % 8}"><path class="line" d="M{x - 5:.0f},{y - 4}h14"/></g>'
+            if series.guide
             else f'<g class="s{index % 8}">{_mark(index, x + 2, y - 4, hollow=False)}</g>'
         )
         name = f'<tspan>{_text(series.name)}</tspan> <tspan class="value">{_text(value)}</tspan>'
@@ -168,6 +170,8 @@ def _error_bars(series: Series, plot: _Plot) -> Iterator[str]:
 
 def _marks(series: Series, index: int, plot: _Plot) -> Iterator[str]:
     """A marker on each point when they are few, and on every flagged one."""
+    if series.guide:
+        return
     every = len(series.ys) <= 40 or not series.line
     for at, (x, y) in enumerate(zip(series.xs, series.ys, strict=False)):
         flagged = at in series.flagged

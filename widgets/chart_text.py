@@ -77,9 +77,8 @@ def legend_rows(chart: Chart, width: int, glyphs: Glyphs) -> list[list[Span]]:
 
 
 def _legend_entry(index: int, series: Series, glyphs: Glyphs) -> list[Span]:
-    marker = glyphs.track * 2 if series.ghost else glyphs.filled[index % 8]
-    value = series.value or next((tick_text(y) for y in reversed(series.ys) if y is not None), "no data")
-    return [Span(f"{marker} {glyphs.text(series.name)} ", series_ink(index, series)), Span(glyphs.text(value))]
+    marker = glyphs.track * 2 if series.ghost or series.guide else glyphs.filled[index % 8]
+    return [Span(f"{marker} {glyphs.text(series.name)} ", series_ink(index, series)), Span(glyphs.text(series.told))]
 
 
 # --- curves
@@ -104,7 +103,7 @@ def _draw_series(series: Series, index: int, frame: Frame, glyphs: Glyphs) -> No
     elif series.line:
         _draw_line(series, ys, frame, ink)
     _draw_bars(series, frame, ink)
-    if not series.ghost:
+    if not (series.ghost or series.guide):
         _draw_marks(series, ys, index, frame, glyphs)
 
 

@@ -92,7 +92,8 @@ def speeds(runs: Sequence[Run], slo_user_tok_s: Number) -> Figure:
         candidates += [(f"{x!r} {y!r}", x, y) for x, y, spoiled in ready if not spoiled]
     best = sorted((float(x), float(y)) for x, y in (text.split() for text in pareto(candidates)))
     if len(best) > 1:
-        lines.append(Line("frontier", tuple(x for x, _ in best), tuple(y for _, y in best)))
+        corners = [best[0], *(corner for (x, _), (x2, y2) in pairwise(best) for corner in ((x, y2), (x2, y2)))]
+        lines.append(Line("frontier", tuple(x for x, _ in corners), tuple(y for _, y in corners), guide=True))
     if known(slo_user_tok_s):
         top = max((y for line in lines for y in line.ys if y is not None), default=1.0)
         limit = (slo_user_tok_s, slo_user_tok_s)

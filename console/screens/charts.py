@@ -17,4 +17,15 @@ def chart_of(figure: Figure) -> Chart:
 
 
 def _series(line: Line) -> Series:
-    return Series(line.name, line.xs, line.ys, line.lows, line.highs, line.flagged, line.ghost, line.joined, line.value)
+    return Series(
+        line.name,
+        line.xs,
+        line.ys,
+        line.lows,
+        line.highs,
+        line.flagged,
+        line.ghost,
+        line.joined,
+        line.value,
+        line.guide,
+    )

@@ -118,7 +118,7 @@ async def test_the_end_is_told_and_a_refusal_too() -> None:
 
 async def test_nothing_measured_says_how_to() -> None:
     text = await shown(PlayedSession(*link_up(), hosts=["ct200"]), (80, 24), "6")
-    assert "gpudeck bench HOST" in text
+    assert "B measures the running server" in text
 
 
 def a_store(root: Path) -> RunStore:

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +38,11 @@ class Watched(Mock):
 
     def _read(self, selector: selectors.BaseSelector, fd: int) -> None:
         connection = self._sockets[fd]
-        if connection.recv(4, socket.MSG_PEEK) == b"GET ":
-            connection.recv(1 << 16)
-            connection.send(PLAIN)
-            return
+        with suppress(ConnectionError):  # a client that is gone is the mock's own business
+            if connection.recv(4, socket.MSG_PEEK) == b"GET ":
+                connection.recv(1 << 16)
+                connection.send(PLAIN)
+                return
         waiting = len(self._due)
         super()._read(selector, fd)
         self.begun.value += len(self._due) > waiting

@@ -161,3 +161,11 @@ def test_the_same_chart_as_numbers() -> None:
     newest = table_rows(Chart(series=(Series("a", range(900), [1.0] * 900),)), 30, 6, ASCII)
     assert [row[0].text.strip() for row in newest] == ["", "x", "896", "897", "898", "899"]
     assert all(span.text.isascii() for row in newest for span in row)
+
+
+def test_a_guide_is_a_line_without_markers_and_value() -> None:
+    guide = Chart(series=(Series("points", [1, 2], [1, 2], line=False), Series("SLO", [1, 1], [0, 2], guide=True)))
+    shown = lines(guide, 50, 10)
+    assert shown[0].split() == ["●", "points", "2", "··", "SLO"]
+    assert "▲" not in "".join(shown)
+    assert to_svg(guide).count('class="line"') == 2  # in the plot and in the legend
