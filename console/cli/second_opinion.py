@@ -16,6 +16,7 @@ from console.cli.output import say
 from console.cli.runs import found, store
 from console.cli.stop import FAILED, StopError
 from console.session.live import LiveSession
+from console.values import known
 from console.views.jobs import find_job
 from console.workers import bench as worker
 from console.workers import second_opinion as opinion
@@ -40,17 +41,19 @@ async def second_opinion(flags: Flags, session: LiveSession, host: str, asked: A
         except opinion.NoBenchmarkError as error:
             raise StopError(FAILED, f"{error}.") from error
     data = b""
+    runs = store()
+    ours = found(runs, asked.run)
+    counted = {point.concurrency: point.requests for point in ours.points if known(point.requests)}
     for users in asked.preset.concurrency:
         say(flags, f"{module} at C={users}")
-        spec = opinion.job_spec(subject, asked.preset, users, module, python, key, env)
+        requests = counted.get(users, 0)
+        spec = opinion.job_spec(subject, asked.preset, users, module, python, key, env, requests)
         started, _ = await begin(session, host, spec)
         ended = await follow(session, host, started, lambda _: None, flags.timeout)
         if ended.exit_code != 0:
             raise StopError(FAILED, f"{module} failed at C={users}: `gpudeck jobs {host} show {started.id}`.")
         with asking():
             data += await fetch(box_of(session, host), f"{started.directory}/{opinion.RESULT}")
-    runs = store()
-    ours = found(runs, asked.run)
     try:
         manifest, points = opinion.as_run(data, ours.manifest)
     except ImportFormatError as error:

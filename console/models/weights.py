@@ -158,17 +158,24 @@ def weights_from_config(config: ModelConfig, vision_bytes: float = 0.0) -> Weigh
         return counts
     if not known(widths):
         return widths
+    projection = _fusion(config) * widths.base
     method = config.quantization
     mxfp4 = isinstance(method, Quantization) and method.method == "mxfp4"
     return Weights(
         embed=counts.embed * widths.base,
         head=(counts.head + counts.final_norm) * widths.base,
-        vision=vision_bytes,
+        vision=vision_bytes + projection,
         layers=tuple(_layer(counts, widths, index) for index in range(counts.layers)),
         source="counted from config.json",
         ratio=0.02 if mxfp4 else 0.01,
         resident=1.11 if mxfp4 else 1.0,
     )
+
+
+def _fusion(config: ModelConfig) -> int:
+    """Parameters of a block drafter's `fc`, which takes the hidden states of the captured layers; on every rank."""
+    ids, hidden = config.target_layer_ids, config.count("hidden_size")
+    return len(ids) * hidden * hidden if known(ids) and known(hidden) else 0
 
 
 def weights_from_listing(config: ModelConfig, total_bytes: int | Unknown) -> Weights | Unknown:

@@ -48,6 +48,14 @@ SIGNATURES: tuple[Signature, ...] = (
         _ROOM,
         foreign=True,
     ),
+    _signature(  # the allocator itself: what is in use and the pool are more than there is
+        "memory_kv",
+        r"this process has (?P<used>[\d.]+ GiB) memory in use",
+        "kv",
+        "LOWER mem-fraction-static: the KV pool that it asks for does not fit ({used} were taken when it failed)",
+        "see who else holds memory of these GPUs",
+        foreign=True,
+    ),
     _signature(
         "memory_kv",
         rf"{_MEMORY}|increase --mem-fraction-static",

@@ -50,16 +50,28 @@ async def module_of(agent: Agent, python: str, env: Mapping[str, str]) -> str:
 
 
 def job_spec(
-    subject: Subject, preset: Preset, users: int, module: str, python: str, key: str | None, env: Mapping[str, str]
+    subject: Subject,
+    preset: Preset,
+    users: int,
+    module: str,
+    python: str,
+    key: str | None,
+    env: Mapping[str, str],
+    requests: int = 0,
 ) -> JobSpec:
-    """One call for one concurrency, in the recipe's environment; its result lies in the job's folder."""
+    """One call for one concurrency, in the recipe's environment; its result lies in the job's folder.
+
+    `requests`: what our own window counted. That tool's rate holds its own ramp and drain: at least as many requests
+    as ours make them small.
+    """
     osl = preset.osl if users < 64 else preset.osl_high
+    count = max(16, 4 * users, 2 * requests)
     argv = (
         python, "-m", module,
         "--backend", "sglang", "--base-url", f"http://127.0.0.1:{subject.server.port}",
         "--model", subject.model, "--tokenizer", str(subject.info.get("tokenizer_path") or subject.model),
         "--dataset-name", "random-ids", "--random-input-len", str(preset.isl), "--random-output-len", str(osl),
-        "--random-range-ratio", "1.0", "--num-prompts", str(max(16, 4 * users)), "--max-concurrency", str(users),
+        "--random-range-ratio", "1.0", "--num-prompts", str(count), "--max-concurrency", str(users),
         "--output-file", f"{{job_dir}}/{RESULT}", "--disable-tqdm", "--flush-cache",
     )  # fmt: skip
     secret = {"OPENAI_API_KEY": key} if key else {}

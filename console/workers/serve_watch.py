@@ -152,7 +152,7 @@ class ServeWatch:
         assert server.seen is not None
         url = base_url(server.seen)
         await caught_up.wait()  # the log first: what it tells of the past comes before the present
-        if url is None or server.seen.container:
+        if server.seen.container:
             self._looked(box, server)
             return
         http = ServerHttp(box.agent, url)
@@ -211,14 +211,14 @@ def ended(host: HostState, server: ServerState, reading: LogReading, job: Job | 
         stop_asked=server.stop is not None or bool(job and job.stopped_by),
         reason=job.reason if job else "",
     )
-    found = diagnose(reading.story, end, foreign_users(host, server))
+    found = diagnose(reading.story, end, foreign_users(host, server, tuple(job.meta.get("gpus") or ()) if job else ()))
     return ServerEnded(
         host=host.name,
         server=server.id,
         phase="stopped" if found.phase == "stopped" else "crashed",
         kind=clean(found.kind),
         cause=found.cause,
-        cause_phase=_cause_phase(found.cause_phase, server),
+        cause_phase=_cause_phase(found.cause_phase, server, reading),
         advice=tuple(clean(one) for one in found.advice),
         exit_code=code,
         signal=number,
@@ -228,16 +228,18 @@ def ended(host: HostState, server: ServerState, reading: LogReading, job: Job | 
 _NO_RECORD = Unknown("it was no job of ours: nobody recorded how it ended")
 
 
-def _cause_phase(phase: Any, server: ServerState) -> Any:
-    """The log never says ready: what ended behind a proof ended while it served."""
-    return "ready" if phase == "warmup" and server.proved is not None else phase
+def _cause_phase(phase: Any, server: ServerState, reading: LogReading) -> Any:
+    """What ended behind a proof, or behind the log's own ready line, ended while it served."""
+    served = server.proved is not None or reading.story.ready_stamp is not None
+    return "ready" if phase == "warmup" and served else phase
 
 
-def foreign_users(host: HostState, server: ServerState) -> tuple[str, ...]:
-    """Sentences on other processes that hold memory of the box's GPUs."""
+def foreign_users(host: HostState, server: ServerState, gpus: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Sentences on other processes that hold memory of these GPUs (UUIDs), of all the box's when none is named."""
     ours = set(server.seen.processes) if server.seen else set()
+    found = host.hardware.gpus if known(host.hardware.gpus) else {}
     said = []
-    for gpu in host.hardware.gpus.values() if known(host.hardware.gpus) else ():
+    for gpu in (gpu for uuid, gpu in found.items() if not gpus or uuid in gpus):
         for process in gpu.processes if known(gpu.processes) else ():
             if process.pid not in ours:
                 who = process.user if known(process.user) else "somebody"

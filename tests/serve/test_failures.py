@@ -54,6 +54,21 @@ def test_same_text_opposite_advice() -> None:
     assert not any("RAISE" in way for way in graphs.advice)
 
 
+def test_a_pool_that_does_not_fit_is_the_fractions_fault() -> None:
+    """The allocator's words on an H200 at a fraction of 0.999: the process itself held the memory."""
+    found = judge(
+        *LOADED,
+        raised(
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.43 GiB. GPU 0 has a total capacity of "
+            "139.80 GiB of which 2.07 GiB is free. Including non-PyTorch memory, this process has 137.72 GiB memory "
+            "in use. Of the allocated memory 136.99 GiB is allocated by PyTorch"
+        ),
+    )
+    assert (found.kind, found.cause_phase) == ("memory_kv", "kv")
+    assert found.advice[0].startswith("LOWER mem-fraction-static")
+    assert "137.72 GiB" in found.advice[0]
+
+
 def test_printed_minimum_is_named() -> None:
     found = judge(
         *LOADED,

@@ -93,8 +93,19 @@ def test_killed_scheduler_is_a_crash(box: Box) -> None:
     os.kill(children(server["pid"])[0], signal.SIGKILL)
     until(lambda: not alive(server["pid"]))
     gone = box.server(server["id"])
-    assert (gone["phase"], gone["kind"]) == ("crashed", "killed")
+    assert (gone["phase"], gone["kind"], gone["cause_phase"]) == ("crashed", "killed", "ready")
     assert "exit code -9" in str(gone["cause"])
+
+
+def test_a_fraction_of_nearly_all_is_lowered(box: Box) -> None:
+    """As on real GPUs at 0.999; the demo's GPUs do the same."""
+    box.recipe("greedy")
+    recipes = box.gpudeck.laptop.directory / "gpudeck.toml"
+    recipes.write_text(recipes.read_text().replace('device = "cpu"', 'device = "cpu", mem-fraction-static = 0.999'))
+    box.serve("start", "greedy", exit_code=1)
+    server = box.server(job_of(box))
+    assert (server["kind"], server["cause_phase"]) == ("memory_kv", "kv")
+    assert server["advice"][0].startswith("LOWER mem-fraction-static")  # type: ignore[index]
 
 
 def test_somebody_elses_server_is_looked_at_adopted_and_stopped(box: Box, tmp_path: Path) -> None:

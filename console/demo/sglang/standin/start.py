@@ -1,7 +1,8 @@
 """The start: phases with their lines, over a few seconds, and the ways in which a start can fail.
 
 `SGLANG_STANDIN_FAIL`: `weights_oom`, `kv_oom`, `graphs_oom`, `exception`, `killed` (a scheduler dies while starting),
-`slow_warmup` (a minute of warm-up). A fraction that leaves nothing beside the weights fails by itself.
+`slow_warmup` (a minute of warm-up). A fraction that leaves nothing beside the weights fails by itself, and one that
+asks for more than the GPU has.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ FAIL = os.environ.get("SGLANG_STANDIN_FAIL") or ""
 WEIGHTS_SHARE, DRAFT_SHARE = 0.45, 0.02  # of one GPU's memory
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU {rank} has a total capacity of "\
       "{total:.2f} GiB of which 1.03 GiB is free."  # fmt: skip
+CONTEXT_GB = 0.7
 _CHILD = "import sys; sys.stdin.read()"
 
 
@@ -138,6 +140,10 @@ class Start:
                 f"--mem-fraction-static={self.fraction}. Raise --mem-fraction-static above {least:.3f} "
                 f"(minimum viable = 1 - available/pre = {least - 0.0009:.4f})"
             )
+        used = self.weights_gb + size_gb + CONTEXT_GB
+        if used > self.total_gb:
+            said = f" Including non-PyTorch memory, this process has {self.total_gb - 1.03:.2f} GiB memory in use."
+            self._raise(OOM.format(rank=0, total=self.total_gb) + said)
         if FAIL == "exception":
             self._raise("AttributeError: '_OpNamespace' 'sgl_kernel' object has no attribute 'copy_all_layer_kv_cache'")
         self._hold(size_gb)
