@@ -17,7 +17,8 @@ from .tail import PART_BYTES, _Follow
 
 MAX_LINE = 1 << 20
 _VALUE = re.compile(r"""(['"]?)([A-Za-z][\w-]*)\1(\s*[:=]\s*)(?:'[^']*'|"[^"]*")""")
-_OPTION = re.compile(r"--([A-Za-z][\w-]*)([ =]+)(?!--)[^\s'\",\])]+")
+# Behind a blank, two dashes begin the next option; behind `=` they belong to the value.
+_OPTION = re.compile(r"--([A-Za-z][\w-]*)(=| +(?!--))[^\s'\",\])]+")
 
 
 def mask_log(data: bytes) -> bytes:

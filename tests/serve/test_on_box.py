@@ -99,10 +99,11 @@ SECRET = st.text("abcdefXYZ0123456789_-", min_size=8, max_size=40)
 
 @given(SECRET)
 def test_no_secret_leaves_in_any_spelling(secret: str) -> None:
+    spaced = "" if secret.startswith("--") else f"--api-key {secret}"  # argparse takes that for an option
     log = (
         f"server_args=ServerArgs(model_path='/m', api_key='{secret}', admin_api_key=\"{secret}\", port=1)\n"
         f"server_args={{'api_key': '{secret}', \"hf_token\": \"{secret}\", 'max_tokens': 5}}\n"
-        f"launch: python -m sglang.launch_server --api-key {secret} --admin-api-key={secret} --port 1\n"
+        f"launch: python -m sglang.launch_server {spaced} --admin-api-key={secret} --port 1\n"
         f"Authorization: Bearer {secret}\n"
     )
     masked = log_lines.mask_log(log.encode()).decode()
