@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import getpass
 import os
-import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -35,7 +35,7 @@ from console.views.jobs import find_job
 from console.views.plan import SCHEMA as PREFLIGHT_SCHEMA
 from console.views.plan import preflight, preflight_lines
 from console.views.serve import phase_word, server_lines, server_object, server_objects
-from console.views.server_pane import title_text
+from console.views.server_pane import server_words
 from console.workers import jobs
 from console.workers.serve import Secrets, job_spec, smoke
 from console.workers.serve_stop import StopRefusedError
@@ -59,6 +59,7 @@ class Given:
     follow: bool = False
     since: str | None = None
     grep: str | None = None
+    bundle: Path | None = None
 
 
 @contextlib.contextmanager
@@ -231,11 +232,4 @@ def report(flags: Flags, session: LiveSession, host: str, server: ServerState) -
         first = {name: one[name] for name in ("phase", "cause", "cause_phase", "advice")}
         emit(_head(session, host) | first | {"server": one, "servers": server_objects(box, now)})
         return
-    lines = [
-        f"{server.id}: {phase_word(server)}",
-        f"    {title_text(box, server)}",
-        *server_lines(box, server, now)[1:],
-    ]
-    if server.smoke and server.smoke.ok:
-        lines.append(f"    {shlex.join(server.smoke.curl)}")
-    click.echo("\n".join(lines))
+    click.echo("\n".join(server_words(box, server, now)))
