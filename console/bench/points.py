@@ -100,6 +100,7 @@ class PointHead(msgspec.Struct, frozen=True):
     output_tok_s: Number
     flags: tuple[str, ...] = ()
     aborted: bool = False
+    name: str = ""
 
     @property
     def counts(self) -> bool:

@@ -11,9 +11,10 @@ A torn last line (the laptop died) is left out. An unknown is `{"unknown": reaso
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,8 @@ class RunStore:
         return directory
 
     def add_point(self, run_id: str, point: Point) -> None:
-        _append(self._existing(run_id) / "points.jsonl", msgspec.json.encode(point))
+        """Once: two consoles of this laptop may follow the same measurement."""
+        _append(self._existing(run_id) / "points.jsonl", msgspec.json.encode(point), lambda line: _same(line, point))
 
     def add_note(self, run_id: str, note: Note) -> None:
         if note.mark is not None and note.mark not in MARKS:
@@ -243,10 +245,23 @@ def _lines(path: Path, decoder: msgspec.json.Decoder[Any]) -> list[Any]:
     return found
 
 
-def _append(path: Path, line: bytes) -> None:
-    """One whole line; a torn one before it is closed first, so that it spoils no other."""
+def _same(line: bytes, point: Point) -> bool:
+    """Whether a stored line is this point, by its name."""
+    try:
+        head = msgspec.json.decode(line, type=PointHead)
+    except msgspec.MsgspecError:
+        return False
+    return bool(point.name) and (head.name, head.aborted) == (point.name, point.aborted)
+
+
+def _append(path: Path, line: bytes, unless: Callable[[bytes], bool] = lambda _: False) -> None:
+    """One whole line, `unless` one says that it is there; a torn one before it is closed first, so that it spoils no
+    other."""
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     with os.fdopen(handle, "r+b", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if any(unless(one) for one in file.read().splitlines()):
+            return
         size = file.seek(0, os.SEEK_END)
         if size:
             file.seek(size - 1)

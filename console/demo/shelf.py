@@ -27,4 +27,5 @@ def fill(hub: FakeHub) -> None:
     """Put the models and the demo's users on the Hub."""
     hub.tokens |= {TOKEN: User("demo-user"), READER_TOKEN: User("demo-reader")}
     hub.add(TARGET, model_files(8, 4 * MIB, config=CONFIG))
-    hub.add(DRAFT, model_files(1, 2 * MIB, seed=2, config=DRAFT_CONFIG), gate="auto", standings={"demo-reader": "accepted"})
+    drafter = model_files(1, 2 * MIB, seed=2, config=DRAFT_CONFIG)
+    hub.add(DRAFT, drafter, gate="auto", standings={"demo-reader": "accepted"})

@@ -14,6 +14,7 @@ from console.bench.measure import measure, read_requests
 from console.bench.points import Context, Point
 from console.values import Unknown, known
 from tests.support import load_job
+from tests.support.fakes import Fleet, uuid
 from tests.support.mock_sglang import Behaviour, MockSGLang
 
 
@@ -52,6 +53,16 @@ async def test_known_timing_comes_out(tmp_path: Path, window_s: float, tolerance
     assert point.concurrency_peak == 4
     assert server.peak == 4
     assert "failures" not in point.flags
+
+
+async def test_energy_of_a_window_that_ends_between_two_samples(tmp_path: Path) -> None:
+    """76.5 W all the time; on real GPUs the worker once told its result before the sample behind the window."""
+    fleet = Fleet(tmp_path, 1)
+    async with MockSGLang(Behaviour(first_s=0.02, gap_s=0.01)) as server:
+        settings = load_job.config(server.port, gpus=[uuid(0)], warmup_max_s=1.2, window_s=1.3, window_max_s=1.3)
+        assert await load_job.run(tmp_path, settings, **fleet.env()) == (0, "")
+    point = point_of(tmp_path, "c0004-r0", gpus=1)
+    assert point.energy_j_tok == pytest.approx(76.5 * point.window_s / point.tokens, rel=0.01)
 
 
 async def test_chat_tells_reasoning_from_answer(tmp_path: Path) -> None:

@@ -48,6 +48,16 @@ def test_private_and_append_only(tmp_path: Path) -> None:
         a_run(store)
 
 
+def test_two_consoles_store_a_point_once(tmp_path: Path) -> None:
+    first, second = RunStore(tmp_path / "runs"), RunStore(tmp_path / "runs")
+    run_id = a_run(first)
+    for store in (first, second):
+        store.add_point(run_id, a_point(1))
+        store.add_point(run_id, a_point(8))
+    first.add_point(run_id, a_point(1, repeat=1))
+    assert [point.name for point in first.load(run_id).points] == ["c0001-r0", "c0008-r0", "c0001-r1"]
+
+
 @pytest.mark.parametrize("name", ["../evil", "a/b", "", ".hidden"])
 def test_no_way_out_of_the_directory(tmp_path: Path, name: str) -> None:
     store = RunStore(tmp_path)

@@ -140,6 +140,12 @@ int nvmlDeviceGetHandleByIndex_v2(u32 index, handle_t **out) {
     return 0;
 }
 
+int nvmlDeviceGetHandleByUUID(const char *uuid, handle_t **out) {
+    for (int index = 0; index < gpu_count(); index++)
+        if (!strcmp(value_of(index, "uuid", 0), uuid)) return nvmlDeviceGetHandleByIndex_v2((u32)index, out);
+    return NOT_FOUND;
+}
+
 /* A field of a MIG device: "mig UUID NAME TOTAL USED". */
 static char *mig_field(handle_t *device, int field) {
     char *text = value_of(device->index, "mig", device->mig), *save = NULL, *word = text ? strtok_r(text, " ", &save) : NULL;

@@ -40,8 +40,8 @@ def config(port: int, **changes: Any) -> dict[str, Any]:
     return {**base, **changes}
 
 
-async def start(directory: Path, settings: dict[str, Any]) -> asyncio.subprocess.Process:
-    env = {"PATH": os.environ["PATH"], "XDG_STATE_HOME": str(directory / "state")}
+async def start(directory: Path, settings: dict[str, Any], **more: str) -> asyncio.subprocess.Process:
+    env = more | {"PATH": os.environ["PATH"], "XDG_STATE_HOME": str(directory / "state")}
     env |= {"GPUDECK_JOB_DIR": str(directory), "GPUDECK_API_KEY": "sk-mine"}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -59,9 +59,9 @@ async def start(directory: Path, settings: dict[str, Any]) -> asyncio.subprocess
     return process
 
 
-async def run(directory: Path, settings: dict[str, Any]) -> tuple[int, str]:
+async def run(directory: Path, settings: dict[str, Any], **more: str) -> tuple[int, str]:
     """Exit status and standard error."""
-    process = await start(directory, settings)
+    process = await start(directory, settings, **more)
     _, errors = await process.communicate()
     return process.returncode or 0, errors.decode()
 

@@ -50,6 +50,10 @@ class Sampler:
         inside = [i for i, sample in enumerate(samples) if a <= sample[0] <= b]
         return samples[max(0, inside[0] - 1) : inside[-1] + 2] if inside else []
 
+    def reaches(self, t: float) -> bool:
+        """A sample behind `t` is there, or none will come."""
+        return not self.uuids or bool(self.error) or (bool(self._samples) and self._samples[-1][0] >= t)
+
     def last(self) -> list[float | None]:
         return self._samples[-1][1] if self._samples else []
 

@@ -14,7 +14,7 @@ from typing import Any
 from . import steady
 from .backends import Backend
 from .client import Counters, micros
-from .gpus import Sampler
+from .gpus import PERIOD_S, Sampler
 from .health import Health
 from .loads import ClosedLoop, Load, OpenLoop, poisson
 from .output import Output
@@ -78,6 +78,7 @@ class Point:
         client = self.health.report(self.load.finished)
         self.load.stop()
         after = await self.server.snapshot()
+        await self._powered(b)
         return {
             "name": self.spec["name"],
             "concurrency": self.spec["concurrency"],
@@ -109,6 +110,12 @@ class Point:
 
     def stop(self) -> None:
         self.stopped.set()
+
+    async def _powered(self, b: float) -> None:
+        """The window's energy ends with a sample behind it: the next one is at most a period away."""
+        limit = monotonic() + 2 * PERIOD_S
+        while not (self.sampler.reaches(b) or self.stopped.is_set()) and monotonic() < limit:
+            await self._pause(0.02)
 
     @property
     def _over(self) -> bool:
