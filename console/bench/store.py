@@ -246,12 +246,12 @@ def _lines(path: Path, decoder: msgspec.json.Decoder[Any]) -> list[Any]:
 
 
 def _same(line: bytes, point: Point) -> bool:
-    """Whether a stored line is this point, by its name."""
+    """Whether a stored line is this point: its name and what was measured."""
     try:
         head = msgspec.json.decode(line, type=PointHead)
     except msgspec.MsgspecError:
         return False
-    return bool(point.name) and (head.name, head.aborted) == (point.name, point.aborted)
+    return (head.name, head.aborted, head.output_tok_s) == (point.name, point.aborted, point.output_tok_s)
 
 
 def _append(path: Path, line: bytes, unless: Callable[[bytes], bool] = lambda _: False) -> None:
