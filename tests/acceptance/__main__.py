@@ -2,12 +2,13 @@
 
     python -m tests.acceptance WORK prepare --gpudeck "gpudeck" --python P --models DIR [--env NAME=VALUE …]
     python -m tests.acceptance WORK STEP [STEP …] [--until S]
-    python -m tests.acceptance WORK report
 
 GPU time is short, so everything is a step of one program, each independent of the others' success: a step writes
 `WORK/results/STEP.json` (its commands with exit code, seconds, output; what it found) and recordings of its sessions
 in `WORK/recordings/`; it never raises. `--until` is a time plan: no step begins later than S seconds after the start.
-Two GPUs are needed for `tp2`, `smoke` and two lanes at a time; one is enough for the rest.
+`python -m tests.acceptance.recordings` makes recordings fit for `tests/recordings/acceptance`.
+Compile the packages of P first (`python -m compileall`), else each start spends a minute on it; run nothing beside
+`opinion` and `sweep`: both measure, and `sweep` stops whatever this user serves. Two GPUs are needed for `tp2`, `smoke` and two lanes at a time; one is enough for the rest.
 
 `prepare` builds two model folders without weights (28 layers, hidden 2048; a DFlash drafter of 4 layers) from the
 tokenizers in `DIR/tiny` and `DIR/tiny-draft`, and recipes with `load-format = "dummy"`. P is an interpreter with
@@ -36,7 +37,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 import traceback
 from pathlib import Path
@@ -76,7 +76,7 @@ def run(place: Place, name: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.acceptance")
     parser.add_argument("work", type=Path)
-    parser.add_argument("steps", nargs="+", choices=["prepare", "report", *STEPS])
+    parser.add_argument("steps", nargs="+", choices=["prepare", *STEPS])
     parser.add_argument("--gpudeck", default="gpudeck")
     parser.add_argument("--python", default="python3")
     parser.add_argument("--models", type=Path)
@@ -88,10 +88,6 @@ def main() -> None:
     for name in given.steps:
         if name == "prepare":
             prepare(given.work, given.gpudeck, given.python, given.models, given.env, json.loads(given.args))
-        elif name == "report":
-            from tests.acceptance.report import report
-
-            sys.stdout.write(report(given.work))
         elif time.monotonic() - began < given.until:
             run(Place(given.work), name)
 
