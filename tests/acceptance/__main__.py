@@ -8,7 +8,8 @@ GPU time is short, so everything is a step of one program, each independent of t
 in `WORK/recordings/`; it never raises. `--until` is a time plan: no step begins later than S seconds after the start.
 `python -m tests.acceptance.recordings` makes recordings fit for `tests/recordings/acceptance`.
 Compile the packages of P first (`python -m compileall`), else each start spends a minute on it; run nothing beside
-`opinion` and `sweep`: both measure, and `sweep` stops whatever this user serves. Two GPUs are needed for `tp2`, `smoke` and two lanes at a time; one is enough for the rest.
+`opinion` and `sweep`: both measure, and `sweep` stops whatever this user serves. Two GPUs are needed
+for `tp2`, `smoke` and two lanes at a time; one is enough for the rest.
 
 `prepare` builds two model folders without weights (28 layers, hidden 2048; a DFlash drafter of 4 layers) from the
 tokenizers in `DIR/tiny` and `DIR/tiny-draft`, and recipes with `load-format = "dummy"`. P is an interpreter with
