@@ -12,8 +12,9 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile $(ARGS)
 
+# One after the other: a server that one test starts is a stranger's server on the box of another.
 test-slow: $(READY)
-	$(BIN)/python -m pytest -m slow -n 2 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -m slow $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
