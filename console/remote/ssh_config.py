@@ -238,14 +238,14 @@ def _agent_path(value: str, tokens: dict[str, str]) -> str:
 
 
 def _known_hosts_files(options: Options, destination: Destination) -> tuple[str, ...]:
-    """The files to trust. `none` would switch the check off: refused, not obeyed."""
+    """The files to trust. `none` and `/dev/null` would switch the check off: refused, not obeyed."""
     files: list[str] = []
     for keyword in ("userknownhostsfile", "globalknownhostsfile"):
         value = _first(options, keyword)
-        if value.strip().lower() == "none" and keyword == "userknownhostsfile":
+        if value.strip().lower() in ("none", "/dev/null") and keyword == "userknownhostsfile":
             raise HostKeyUnverifiable(
-                f"The SSH config sets UserKnownHostsFile none for {destination}: gpudeck does not connect without "
-                "checking the host key. Remove that line."
+                f"The SSH config sets UserKnownHostsFile {clean(value.strip())} for {destination}: gpudeck does not "
+                "connect without checking the host key. Remove that line."
             )
         files += [part for part in re.split(r"\s+(?=[/~])", value.strip()) if part not in ("", "none")]
     return tuple(_at_home(path) for path in files if path != "/dev/null")
@@ -257,6 +257,4 @@ def _notes(options: Options, destination: Destination) -> tuple[str, ...]:
         notes.append(
             f"StrictHostKeyChecking of the SSH config is ignored for {destination}: host keys are always checked."
         )
-    if "/dev/null" in _first(options, "userknownhostsfile"):
-        notes.append(f"UserKnownHostsFile /dev/null is ignored for {destination}: accepted host keys are kept.")
     return tuple(notes)
