@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -62,9 +62,12 @@ class Note(msgspec.Struct, frozen=True):
     mark: str | None = None
 
 
-class Run(msgspec.Struct, frozen=True):
+P = TypeVar("P", Point, PointHead)
+
+
+class _Stored(msgspec.Struct, Generic[P], frozen=True):
     manifest: Manifest
-    points: tuple[Point, ...]
+    points: tuple[P, ...]
     notes: tuple[Note, ...] = ()
 
     @property
@@ -80,24 +83,12 @@ class Run(msgspec.Struct, frozen=True):
         return best(self.points)
 
 
-class Listed(msgspec.Struct, frozen=True):
+class Run(_Stored[Point], frozen=True):
+    """A run with everything that was measured."""
+
+
+class Listed(_Stored[PointHead], frozen=True):
     """A run as a list shows it: of its points the heads alone."""
-
-    manifest: Manifest
-    points: tuple[PointHead, ...]
-    notes: tuple[Note, ...] = ()
-
-    @property
-    def id(self) -> str:
-        return self.manifest.id
-
-    @property
-    def mark(self) -> str:
-        return last_mark(self.notes)
-
-    @property
-    def best_tok_s(self) -> Number:
-        return best(self.points)
 
 
 def last_mark(notes: Sequence[Note]) -> str:
