@@ -46,7 +46,7 @@ class Supervisor:
         while pending:
             for task in pending:
                 task.cancel()
-            # Once more after a while: a cancellation can be swallowed (asyncio.wait_for of Python 3.11 does, when
+            # Once more after a while: libraries swallow a cancellation (asyncio.wait_for of Python 3.11 does, when
             # what it waits for ends at the same moment).
             _, pending = await asyncio.wait(pending, timeout=CANCEL_AGAIN_S)
 

@@ -124,7 +124,8 @@ async def _examine(session: LiveSession, name: str) -> None:
     box = session.box(name)
     if box is not None:
         with contextlib.suppress(RemoteError, TimeoutError):
-            await asyncio.wait_for(examine(box), EXAMINE_S)
+            async with asyncio.timeout(EXAMINE_S):
+                await examine(box)
 
 
 def _write(path: Path, documents: dict[str, Any], host: str | None, scrubber: Scrubber) -> None:

@@ -53,7 +53,8 @@ async def _look(session: LiveSession, host: str) -> None:
     box = session.box(host)
     if box is not None:
         with contextlib.suppress(RemoteError, TimeoutError):
-            await asyncio.wait_for(first_look(box), FIRST_SAMPLES_S)
+            async with asyncio.timeout(FIRST_SAMPLES_S):
+                await first_look(box)
 
 
 async def settled(session: LiveSession, host: str) -> bool:

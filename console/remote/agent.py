@@ -175,7 +175,8 @@ class Agent:
 
     async def _why_ended(self) -> RemoteError:
         try:
-            ending = await asyncio.wait_for(self._pipe.ended(), 5)
+            async with asyncio.timeout(5):
+                ending = await self._pipe.ended()
         except (RemoteError, TimeoutError):
             return LinkLost("The connection was lost.")
         if ending.exit_code is None and ending.signal is None:

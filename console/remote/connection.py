@@ -70,7 +70,8 @@ class ChannelPipe:
         with contextlib.suppress(*CONNECT_FAILURES):
             self._process.stdin.write_eof()
         with contextlib.suppress(*CONNECT_FAILURES):
-            await asyncio.wait_for(self._process.wait_closed(), _CLOSE_LIMIT_S)
+            async with asyncio.timeout(_CLOSE_LIMIT_S):
+                await self._process.wait_closed()
         self._process.close()
 
 

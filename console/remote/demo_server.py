@@ -123,7 +123,8 @@ async def _until_ended(process: asyncssh.SSHServerProcess[bytes], child: asyncio
         await asyncio.wait({ended, gone}, return_when=asyncio.FIRST_COMPLETED)
         if ended.done():
             with contextlib.suppress(asyncssh.Error, OSError, TimeoutError):
-                await asyncio.wait_for(process.stdout.drain(), _KILL_AFTER_S)
+                async with asyncio.timeout(_KILL_AFTER_S):
+                    await process.stdout.drain()
             _exit(process, ended.result())
         else:
             await asyncio.wait({ended}, timeout=_KILL_AFTER_S)

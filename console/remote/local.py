@@ -50,7 +50,8 @@ class ProcessPipe:
             async with asyncio.timeout(_CLOSE_LIMIT_S):
                 await self._stdin.wait_closed()
         try:
-            await asyncio.wait_for(self._process.wait(), _CLOSE_LIMIT_S)
+            async with asyncio.timeout(_CLOSE_LIMIT_S):
+                await self._process.wait()
         except TimeoutError:
             self._process.kill()
             await self._process.wait()

@@ -43,7 +43,8 @@ class Opened(msgspec.Struct, frozen=True):
         """Says goodbye if the other side listens; bounded, never raises."""
         self.connection.close()
         with contextlib.suppress(*CONNECT_FAILURES):
-            await asyncio.wait_for(self.connection.wait_closed(), 2)
+            async with asyncio.timeout(2):
+                await self.connection.wait_closed()
         self.connection.abort()
         if self.proxy is not None:
             await self.proxy.close()

@@ -50,7 +50,8 @@ class ProxyCommand:
     async def failure(self) -> ProxyCommandFailed | None:
         """Why the command ended by itself; None while it runs."""
         with contextlib.suppress(TimeoutError):
-            code = await asyncio.wait_for(self._process.wait(), 0.5)
+            async with asyncio.timeout(0.5):
+                code = await self._process.wait()
             await asyncio.wait([self._listening], timeout=0.5)
             why = f": {self.last_words}" if self._said else ""
             return ProxyCommandFailed(f"The ProxyCommand ended with exit code {code}{why}.")
@@ -65,7 +66,8 @@ class ProxyCommand:
         """Ends the command; it may have children of its own, so its whole process group goes."""
         self.socket.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), _END_LIMIT_S)
+            async with asyncio.timeout(_END_LIMIT_S):
+                await self._process.wait()
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, 9)

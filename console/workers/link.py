@@ -205,7 +205,8 @@ class LinkWorker:
         state = "lost" if error.retryable else "blocked"
         self._changed(state, sentence=str(error), exit_code=error.exit_code, retry_s=retry_s)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._again.wait(), retry_s)
+            async with asyncio.timeout(retry_s):
+                await self._again.wait()
 
     def _tell_host_key(self, error: errors.RemoteError) -> None:
         self._unknown_key = error if isinstance(error, errors.HostKeyUnknown) else None

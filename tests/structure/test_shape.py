@@ -163,3 +163,9 @@ def test_nothing_that_shows_or_works_knows_of_the_demo() -> None:
     for room in rooms:
         for path in (ROOT / room).rglob("*.py"):
             assert "demo" not in path.read_text().lower(), path
+
+
+def test_a_cancellation_is_never_swallowed() -> None:
+    """`asyncio.wait_for` of Python 3.11 drops one that comes with its answer; `asyncio.timeout` does not."""
+    rooms = [path for path in SOURCES if path.relative_to(ROOT).parts[1] not in ("payloads", "agent")]
+    assert not [path for path in rooms if "asyncio.wait_for(" in path.read_text()]
