@@ -62,7 +62,7 @@ def job_spec(
     """One call for one concurrency, in the recipe's environment; its result lies in the job's folder.
 
     `requests`: what our own window counted. That tool's rate holds its own ramp and drain: at least as many requests
-    as ours make them small.
+    as ours make them small. Its prompts go as ids, like ours: as text they have other lengths for the server.
     """
     osl = preset.osl if users < 64 else preset.osl_high
     count = max(16, 4 * users, 2 * requests)
@@ -71,7 +71,8 @@ def job_spec(
         "--backend", "sglang", "--base-url", f"http://127.0.0.1:{subject.server.port}",
         "--model", subject.model, "--tokenizer", str(subject.info.get("tokenizer_path") or subject.model),
         "--dataset-name", "random-ids", "--random-input-len", str(preset.isl), "--random-output-len", str(osl),
-        "--random-range-ratio", "1.0", "--num-prompts", str(count), "--max-concurrency", str(users),
+        "--random-range-ratio", "1.0", "--tokenize-prompt",
+        "--num-prompts", str(count), "--max-concurrency", str(users),
         "--output-file", f"{{job_dir}}/{RESULT}", "--disable-tqdm", "--flush-cache",
     )  # fmt: skip
     secret = {"OPENAI_API_KEY": key} if key else {}
@@ -80,9 +81,10 @@ def job_spec(
 
 
 def as_run(data: bytes, told: Manifest) -> tuple[Manifest, tuple[Point, ...]]:
-    """The imported points, and a manifest beside our own run's."""
+    """The imported points, and a manifest beside our own run's. Where ours sent random ids, it was asked the same."""
     seen = import_file(data, RESULT)
-    setup = {**told.setup, **{name: value for name, value in seen.setup.items() if value is not None}}
+    own = {name: value for name, value in seen.setup.items() if value is not None}
+    setup = {**own, **told.setup} if told.setup.get("prompt_format") == "input_ids" else {**told.setup, **own}
     manifest = msgspec.structs.replace(
         told, id=f"{told.id}-sglang", source=seen.source, setup=setup, remarks=seen.remarks, command=""
     )

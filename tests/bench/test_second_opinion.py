@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
+import pytest
+
+from console.bench.comparable import refusals
 from console.bench.presets import PRESETS
 from console.bench.store import Manifest
 from console.events.serve import Server
@@ -28,11 +32,12 @@ def a_subject() -> Subject:
 
 def test_the_same_question_is_asked() -> None:
     spec = job_spec(a_subject(), PRESETS["sweep"], 64, MODULES[0], "/srv/venv/bin/python", "sk-mine", PLACE)
-    words = dict(zip(spec.argv[3::2], spec.argv[4::2], strict=False))
+    words = {name: value for name, value in itertools.pairwise(spec.argv) if name.startswith("--")}
     assert spec.argv[:3] == ("/srv/venv/bin/python", "-m", "sglang.benchmark.serving")
     assert words["--random-output-len"] == "256"
     assert (words["--max-concurrency"], words["--num-prompts"]) == ("64", "256")
     assert words["--tokenizer"] == "/srv/models/k26"
+    assert "--tokenize-prompt" in spec.argv  # 256 ids decoded to text were 509 tokens on the server
     assert "sk-mine" not in " ".join(spec.argv)
     assert spec.env == {**PLACE, "HF_HUB_OFFLINE": "1"}
     assert spec.secret_env == {"OPENAI_API_KEY": "sk-mine"}
@@ -44,11 +49,17 @@ def test_it_runs_at_least_as_long_as_ours() -> None:
     assert spec.argv[spec.argv.index("--num-prompts") + 1] == "2878"
 
 
-def test_its_run_is_named_after_ours_and_keeps_what_it_does_not_tell() -> None:
-    told = Manifest(id="ours", created="2026-11-30T00:00:00Z", setup={"model_sha": "a1", "prompt_format": "input_ids"})
+@pytest.mark.parametrize(("ours", "alike"), [("input_ids", True), ("chat", False)])
+def test_its_run_is_named_after_ours_and_compared_where_the_same_was_asked(ours: str, alike: bool) -> None:
+    setup = {
+        "model_sha": "a1", "dataset_sha": "d1", "input_spec": "ids:256", "output_spec": "fixed:128", "ignore_eos": True,
+        "sampling": "temperature=0", "cache_preset": "cold", "load_mode": "closed", "prompt_format": ours,
+    }  # fmt: skip
+    told = Manifest(id="ours", created="2026-11-30T00:00:00Z", setup=setup)
     manifest, points = as_run(CAPTURE.read_bytes(), told)
     assert manifest.id == "ours-sglang"
     assert manifest.source == "sglang"
     assert manifest.setup["model_sha"] == "a1"
-    assert manifest.setup["prompt_format"] == "sglang"
+    assert ("prompt_format" not in refusals(setup, manifest.setup)) is alike
+    assert ("input_spec" not in refusals(setup, manifest.setup)) is alike
     assert [point.concurrency for point in points] == [4]
