@@ -22,14 +22,18 @@ Steps, with their usual seconds; `A` uses GPU 0 and `B` GPU 1, so that the lanes
     plan (60)          every gate of every recipe, dry; introspection included
     foreign (35)       a process that holds GPU 1: who it is, and what the gates say
   A deploy-ar (110)    from the recipe to READY and smoke test; both kinds of graphs
-  A opinion (150)      bench at C = 1, 8, 64 and SGLang's own benchmark on the same server
-  A sweep (330)        autoregressive, NGRAM, DFLASH at C = 1, 8, 64; the report exported
+  A opinion (190)      bench at C = 1, 8, 64 and SGLang's own benchmark on the same server
+  A sweep (350)        autoregressive, NGRAM, DFLASH at C = 1, 8, 64; the report exported; DFLASH stays
+  A accept-dflash (40) accept length, ours and per request
+  A screen (50)        every screen while the server is measured; status against nvidia-smi, also over SSH
+  A kill (15)          SIGKILL to that server's scheduler
   A stop-a (10)        stop, memory back
   B faults (30)        a flag value that SGLang does not have; a port that is taken
   B oom (50)           out of memory at a fraction of 0.999
   B deploy-dflash (90) and its stop
   B resume (80)        a following `deploy` is killed with SIGKILL; status finds the server, a second deploy follows it
-  B kill (15)          SIGKILL to that server's scheduler
+  B accept-ngram (40)  accept length, ours and per request
+  B stop-b (10)        stop, memory back
     smoke (25)         the all-reduce over two GPUs
     tp2 (110)          deploy over two GPUs, status under load, stop
 """
@@ -42,7 +46,7 @@ import time
 import traceback
 from pathlib import Path
 
-from tests.acceptance import faults, lives, measuring, sight
+from tests.acceptance import faults, lives, measuring, screen, sight
 from tests.acceptance.place import Place, Step, prepare
 
 STEPS: dict[str, Step] = {
@@ -53,7 +57,11 @@ STEPS: dict[str, Step] = {
     "deploy-ar": lives.deploy_ar,
     "opinion": measuring.opinion,
     "sweep": measuring.sweep,
+    "accept-dflash": measuring.accept_dflash,
+    "accept-ngram": measuring.accept_ngram,
+    "screen": screen.screen,
     "stop-a": lives.stop_a,
+    "stop-b": lives.stop_b,
     "faults": faults.refused,
     "oom": faults.out_of_memory,
     "deploy-dflash": lives.deploy_dflash,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.lives import server_of, stop
-from tests.acceptance.place import LANE_B, Place, until
+from tests.acceptance.place import LANE_A, LANE_B, Place, until
 
 HOLD = (
     "import sys, torch; x = torch.empty(int(sys.argv[1]) << 30, dtype=torch.uint8, device='cuda:1'); "
@@ -74,8 +74,8 @@ def resume(place: Place) -> None:
 
 
 def kill_scheduler(place: Place) -> None:
-    """SIGKILL to the scheduler of lane B's server, while a console watches."""
-    seen = server_of(place.run("serve", "local", "status", str(LANE_B)).data)
+    """SIGKILL to the scheduler of lane A's server, while a console watches."""
+    seen = server_of(place.run("serve", "local", "status", str(LANE_A)).data)
     watching = place.start("status", "local", "--watch", record="kill-scheduler")
     time.sleep(8)
     scheduler = next(pid for pid in _tree(int(seen["pid"])) if "scheduler" in _command(pid))

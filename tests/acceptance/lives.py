@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.acceptance.place import Place
+from tests.acceptance.place import LANE_A, LANE_B, Place
 from tests.acceptance.sight import compared
 
 RECIPES = ("ar", "ngram", "dflash", "tp2", "oom", "bad")
@@ -55,7 +55,12 @@ def deploy_dflash(place: Place) -> None:
 
 def stop_a(place: Place) -> None:
     """Whatever serves on lane A's port."""
-    stop(place, "30000", "stop-a")
+    stop(place, str(LANE_A), "stop-a")
+
+
+def stop_b(place: Place) -> None:
+    """Whatever serves on lane B's port."""
+    stop(place, str(LANE_B), "stop-b")
 
 
 def smoke(place: Place) -> None:

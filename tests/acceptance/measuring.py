@@ -1,30 +1,92 @@
-"""Measured on the real server: our worker beside SGLang's own benchmark, and a sweep with its report."""
+"""Measured on the real server: our worker beside SGLang's own benchmark, a sweep with its report, accept lengths."""
 
 from __future__ import annotations
 
-from tests.acceptance.place import Place
+import json
+import random
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-LENGTHS = ("--isl", "256", "--osl", "128")
-WINDOW = ("--window", "6")
+from tests.acceptance.place import LANE_A, LANE_B, Place
+from tests.acceptance.watch import Watch
+
+ISL, OSL = 256, 128
+LENGTHS = ("--isl", str(ISL), "--osl", str(OSL))
+WINDOW = ("--window", "10")
+FORMS = ("md", "html", "csv", "json", "latex")
+ASKED, USERS = 256, 8
 
 
 def opinion(place: Place) -> None:
-    """The same question asked by two clients of lane A's autoregressive server."""
-    words = ("--recipe", "ar", "--server", "30000", "--concurrency", "1,8,64", *LENGTHS, *WINDOW, "--second-opinion")
-    done = place.run("bench", "local", *words, record="bench-ar", limit_s=400)
+    """The same question asked by two clients of lane A's autoregressive server, the server's counters beside them."""
+    words = ("--recipe", "ar", "--server", str(LANE_A), "--concurrency", "1,8,64", *LENGTHS, *WINDOW)
+    with Watch(LANE_A) as watch:
+        done = place.run("bench", "local", *words, "--second-opinion", record="bench-ar", limit_s=400)
     place.fact("code", done.code)
-    runs = place.run("runs", "list").data
-    for one in (runs or {}).get("runs", []):
-        place.fact(one["id"], place.run("runs", "show", one["id"]).data)
+    place.fact("watched", watch.rows)
+    runs = (place.run("runs", "list").data or {}).get("runs", [])
+    _shown(place, [one["id"] for one in runs])
+    ours = [one["id"] for one in runs if not one["id"].endswith("-sglang")]
+    for one in ours[:1]:
+        place.run("runs", "compare", one, f"{one}-sglang")
 
 
 def sweep(place: Place) -> None:
-    done = place.run("sweep", "local", "compare.toml", *LENGTHS, *WINDOW, record="sweep", limit_s=560)
+    with Watch(LANE_A) as watch:
+        done = place.run("sweep", "local", "compare.toml", *LENGTHS, *WINDOW, record="sweep", limit_s=560)
     place.fact("code", done.code)
+    place.fact("watched", watch.rows)
     found = done.data if isinstance(done.data, dict) else {}
-    for one in found.get("runs", []):
-        place.fact(one, place.run("runs", "show", one).data)
-    for form in ("md", "csv", "json"):
-        place.run(
-            "runs", "export", found.get("sweep", "compare"), "--format", form, "--out", str(place.work / "report")
-        )
+    _shown(place, found.get("runs", []))
+    for form in FORMS:
+        out = str(place.work / "report")
+        place.run("runs", "export", found.get("sweep", "compare"), "--format", form, "--out", out)
+
+
+def accept_ngram(place: Place) -> None:
+    """Lane B's server."""
+    accept(place, LANE_B)
+
+
+def accept_dflash(place: Place) -> None:
+    """Lane A's server, as the sweep leaves it."""
+    accept(place, LANE_A)
+
+
+def accept(place: Place, port: int) -> None:
+    """Accept length: ours, measured over streams, and what /generate tells of each of other requests, without ours."""
+    words = ("--server", str(port), "--concurrency", str(USERS), *LENGTHS, *WINDOW)
+    done = place.run("bench", "local", *words, record=f"accept-{port}", limit_s=200)
+    points = done.data.get("points", []) if isinstance(done.data, dict) else []
+    keys = ("accept_length", "accept_counts", "accept_ratio", "output_tok_s", "requests")
+    place.fact("measured", [{key: point.get(key) for key in keys} for point in points])
+    with ThreadPoolExecutor(USERS) as pool:
+        told = list(pool.map(lambda seed: _asked(port, seed), range(ASKED)))
+    place.fact("details", told)
+    verify = sum(one.get("spec_verify_ct") or 0 for one in told)
+    drafts = sum(one.get("spec_accepted_drafts") or 0 for one in told)
+    tokens = sum(one.get("completion_tokens") or 0 for one in told)
+    if verify:
+        place.fact("pooled", {"accept_length": 1 + drafts / verify, "tokens_per_verify": tokens / verify})
+    seen = place.run("status", "local").data
+    place.fact("status", [[one["id"], one["accept_length"]] for one in seen["servers"]])
+
+
+def _asked(port: int, seed: int) -> dict[str, Any]:
+    source = random.Random(seed)
+    body = {
+        "input_ids": [source.randrange(16, 512) for _ in range(ISL)],
+        "sampling_params": {"temperature": 0, "max_new_tokens": OSL, "ignore_eos": True},
+    }
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/generate", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        meta = json.loads(answer.read())["meta_info"]
+    return {key: value for key, value in meta.items() if key == "completion_tokens" or key.startswith("spec_")}
+
+
+def _shown(place: Place, names: list[str]) -> None:
+    for name in names:
+        place.fact(name, place.run("runs", "show", name).data)

@@ -23,9 +23,10 @@ DRAFT = {
     **SHAPE, "num_hidden_layers": 4, "max_window_layers": 4, "num_target_layers": 28, "block_size": 8,
     "dflash_config": DFLASH, "layer_types": ["full_attention"] * 4,
 }  # fmt: skip
+# No prefix cache: SGLang's own benchmark has as many prompts as the vocabulary has words, and would meet them again.
 ARGS = {
     "load-format": "dummy", "attention-backend": "triton", "sampling-backend": "pytorch", "grammar-backend": "none",
-    "enable-metrics": True, "cuda-graph-max-bs": 64,
+    "enable-metrics": True, "cuda-graph-max-bs": 64, "disable-radix-cache": True,
 }  # fmt: skip
 EAGER = {"disable-piecewise-cuda-graph": True}
 SPECULATION = {"dflash": "DFLASH", "ngram": "NGRAM"}
@@ -44,12 +45,14 @@ Step = Callable[["Place"], None]
 
 
 def prepare(work: Path, gpudeck: str, python: str, models: Path, env: list[str], more: dict[str, Any]) -> None:
-    """Folders, models without weights, recipes, a sweep file."""
-    for name in ("results", "recordings", "xdg"):
+    """Folders, models without weights, recipes, a sweep file; a hook that tells what each model's loading took."""
+    for name in ("results", "recordings", "xdg", "weights", "hook"):
         (work / name).mkdir(parents=True, exist_ok=True)
+    shutil.copy(Path(__file__).with_name("weights_hook.py"), work / "hook" / "sitecustomize.py")
     _model(models / "tiny", work / "models" / "target", TARGET)
     _model(models / "tiny-draft", work / "models" / "draft", DRAFT)
-    pairs = dict(one.split("=", 1) for one in env)
+    pairs = dict(one.split("=", 1) for one in env) | {"ACCEPTANCE_WEIGHTS": str(work / "weights")}
+    pairs["PYTHONPATH"] = os.pathsep.join(filter(None, (str(work / "hook"), pairs.get("PYTHONPATH"))))
     (work / "gpudeck.toml").write_text(_recipes(work, python, pairs, {**ARGS, **more}))
     sweep = {"recipes": ["ar", "ngram", "dflash"], "baseline": "ar", "concurrency": [1, 8, 64], "preset": "sweep"}
     (work / "compare.toml").write_text("[sweep]\n" + _toml(sweep) + "repeats = 1\n")
@@ -65,17 +68,23 @@ def _model(like: Path, folder: Path, changes: dict[str, Any]) -> None:
     )
 
 
+def gpu_count() -> int:
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True, timeout=30).stdout
+    return sum(line.startswith("GPU ") for line in listed.splitlines())
+
+
 def _recipes(work: Path, python: str, env: dict[str, str], args: dict[str, Any]) -> str:
-    """`NAME` on GPU 0 and `NAME-b` on GPU 1; `tp2` on both; `oom` and `bad` for the faults."""
+    """`NAME` on the first GPU and `NAME-b` on the last; `tp2` on both; `oom` and `bad` for the faults."""
+    last = gpu_count() - 1
     whole: dict[str, dict[str, Any]] = {"ar": args, "dflash": args, "ngram": {**args, **EAGER}}
     text = ""
     for name, given in whole.items():
         flags = {**given, **({"speculative-algorithm": SPECULATION[name]} if name in SPECULATION else {})}
-        for suffix, gpu, port in (("", 0, LANE_A), ("-b", 1, LANE_B)):
+        for suffix, gpu, port in (("", 0, LANE_A), ("-b", last, LANE_B)):
             text += _recipe(work, name + suffix, python, env, flags, [gpu], port, draft=name == "dflash")
     text += _recipe(work, "tp2", python, env, {**args, "tp": 2}, [0, 1], LANE_A)
-    text += _recipe(work, "oom", python, env, {**args, **EAGER, "mem-fraction-static": 0.999}, [1], LANE_B)
-    return text + _recipe(work, "bad", python, env, {**args, "attention-backend": "nosuch"}, [1], LANE_B)
+    text += _recipe(work, "oom", python, env, {**args, **EAGER, "mem-fraction-static": 0.999}, [last], LANE_B)
+    return text + _recipe(work, "bad", python, env, {**args, "attention-backend": "nosuch"}, [last], LANE_B)
 
 
 def _recipe(

@@ -118,16 +118,17 @@ def compared(place: Place, name: str, *, over: str = "local", more: tuple[str, .
 def look(place: Place) -> None:
     """Idle GPUs, locally and over SSH."""
     compared(place, "idle")
-    asyncio.run(_over_ssh(place))
+    asyncio.run(over_ssh(place, "ssh"))
 
 
-async def _over_ssh(place: Place) -> None:
+async def over_ssh(place: Place, name: str) -> None:
+    """Through an SSH server on loopback."""
     from console.remote.demo_server import demo_server
 
     home = place.work / "sshbox"
     home.mkdir(mode=0o700, exist_ok=True)
     async with demo_server(home, {**os.environ, "HOME": str(home)}, "gpubox") as server:
-        await asyncio.to_thread(compared, place, "ssh", over="gpubox", more=("--ssh-config", str(server.ssh_config)))
+        await asyncio.to_thread(compared, place, name, over="gpubox", more=("--ssh-config", str(server.ssh_config)))
 
 
 SAMPLE = """
