@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import socket
 import struct
 from collections.abc import AsyncIterator
@@ -15,7 +16,8 @@ Mode = Literal["pass", "blackhole", "corrupt"]
 class Proxy:
     """Forwards connections to a port. `mode` may change at any time; a blackhole keeps what it swallows, as TCP does.
 
-    `delay_s` is added in each direction; `rate_bytes_s` caps each direction.
+    `delay_s` is added in each direction; `rate_bytes_s` caps each direction; `loss` of the chunks wait for TCP to send
+    them again.
     """
 
     def __init__(self, target_port: int) -> None:
@@ -26,6 +28,9 @@ class Proxy:
         self._open.set()
         self.delay_s = 0.0
         self.rate_bytes_s = 0
+        self.loss = 0.0
+        self._chance = random.Random(1)
+        self._stranded = asyncio.Event()
         self._pairs: list[tuple[asyncio.StreamWriter, asyncio.StreamWriter]] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -63,6 +68,11 @@ class Proxy:
             for writer in pair:
                 writer.close()
 
+    def strand(self) -> None:
+        """Nothing goes through the present connections any more, no end either; new ones are served."""
+        self._stranded.set()
+        self._stranded = asyncio.Event()
+
     @staticmethod
     def _linger_nothing(writer: asyncio.StreamWriter) -> None:
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -75,23 +85,32 @@ class Proxy:
             return
         self._pairs.append((writer, there_writer))
         for source, sink in ((reader, there_writer), (there_reader, writer)):
-            task = asyncio.create_task(self._pump(source, sink))
+            task = asyncio.create_task(self._pump(source, sink, self._stranded))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, stranded: asyncio.Event) -> None:
         with contextlib.suppress(OSError):
             while data := await source.read(16384):
-                if self.delay_s:
-                    await asyncio.sleep(self.delay_s)
-                if self.rate_bytes_s:
-                    await asyncio.sleep(len(data) / self.rate_bytes_s)
-                await self._open.wait()
+                await self._travel(len(data))
+                if stranded.is_set():
+                    break
                 if self._mode == "corrupt":
                     data = data[:-1] + bytes([data[-1] ^ 1])
                 sink.write(data)
                 await sink.drain()
-        sink.close()
+        if not stranded.is_set():
+            await self._open.wait()
+            sink.close()
+
+    async def _travel(self, size: int) -> None:
+        """As long as these bytes are under way."""
+        wait_s = self.delay_s + (size / self.rate_bytes_s if self.rate_bytes_s else 0.0)
+        if self._chance.random() < self.loss:
+            wait_s += self._chance.uniform(0.2, 1.0)
+        if wait_s:
+            await asyncio.sleep(wait_s)
+        await self._open.wait()
 
     async def stop(self) -> None:
         assert self._server is not None

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.support.requirements import need
@@ -67,8 +67,8 @@ class Sshd:
         kind, data = Path(f"{self.host_key}.pub").read_text().split()[:2]
         return f"{name or f'[127.0.0.1]:{self.port}'} {kind} {data}\n"
 
-    def start(self, *lines: str) -> Sshd:
-        """`lines` of configuration win over the defaults below."""
+    def start(self, *lines: str, inside: Sequence[str] = ()) -> Sshd:
+        """`lines` of configuration win over the defaults below; `inside` is a command line to run it with."""
         config = self.directory / "sshd_config"
         defaults = [
             f"Port {self.port}", "ListenAddress 127.0.0.1", f"HostKey {self.host_key}", "PidFile none", "UsePAM no",
@@ -80,7 +80,7 @@ class Sshd:
         os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [SSHD, "-D", "-e", "-f", str(config)], stdin=subprocess.DEVNULL, stderr=log
+                [*inside, SSHD, "-D", "-e", "-f", str(config)], stdin=subprocess.DEVNULL, stderr=log
             )
         self._wait_until_it_listens()
         return self
