@@ -10,7 +10,6 @@ import fcntl
 import os
 import pty
 import select
-import signal
 import struct
 import subprocess
 import termios
@@ -49,8 +48,11 @@ def screen(place: Place) -> None:
         compared(place, "busy")
         asyncio.run(over_ssh(place, "ssh-busy"))
     finally:
-        process.send_signal(signal.SIGTERM)
-        place.fact("ended", process.wait(15))
+        os.write(leader, b"\x1bq")
+        _read(leader, 4.0)
+        place.fact("ended", process.poll())
+        process.kill()
+        process.wait()
         os.close(leader)
 
 
