@@ -35,6 +35,7 @@ from console.workers.deploy import adopt_server, check_recipe, deploy, read_olde
 from console.workers.hub_watch import HubWatch
 from console.workers.hub_wishes import ask_again, put_token, remove_stored, verify_all
 from console.workers.link import LinkWorker
+from console.workers.looks import Looks
 from console.workers.runs_watch import RunsWatch
 from console.workers.serve_watch import ServeWatch
 from console.workers.tunnel import tunnel
@@ -106,9 +107,15 @@ class LiveSession:
         """The tasks of one box: its link, and what watches through it."""
         link = self.links[name]
         self.supervisor.start(f"link {name}", link.run())
-        self.supervisor.start(f"hub {name}", HubWatch(self.state.hosts[name], self.looks_first).run(lambda: link.box))
-        self.supervisor.start(f"bench {name}", BenchWatch(self.state.hosts[name], runs_dir()).run(lambda: link.box))
-        self.supervisor.start(f"servers {name}", ServeWatch(self.state.hosts[name]).run(lambda: link.box))
+        host = self.state.hosts[name]
+        for kind, watch in (
+            ("hub", HubWatch(host, self.looks_first)),
+            ("bench", BenchWatch(host, runs_dir())),
+            ("servers", ServeWatch(host)),
+        ):
+            looks = Looks(name)
+            self.bus.listen(looks.hear)
+            self.supervisor.start(f"{kind} {name}", watch.run(lambda: link.box, looks))
 
     def again(self, host: str) -> None:
         """Connect to this box again now."""

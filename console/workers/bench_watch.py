@@ -31,8 +31,8 @@ from console.values import CleanText, Unknown, clean, clean_tree, known
 from console.workers import jobs
 from console.workers.bench import BENCH_JOB
 from console.workers.box import Box
+from console.workers.looks import Looks
 
-LOOK_S = 0.25
 CHUNK_BYTES = 128 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
 LIVE = ("running", "draining")
@@ -47,7 +47,7 @@ class BenchWatch:
     def __init__(self, host: HostState, runs: Path) -> None:
         self._host, self._store = host, RunStore(runs)
 
-    async def run(self, connected: Callable[[], Box | None]) -> None:
+    async def run(self, connected: Callable[[], Box | None], looks: Looks) -> None:
         """Until cancelled. `connected` gives the box while its link is up."""
         while True:
             box = connected()
@@ -55,7 +55,7 @@ class BenchWatch:
             if box is not None and job is not None:
                 with contextlib.suppress(RemoteError):
                     await Following(box, self._host, self._store, job).run()
-            await asyncio.sleep(LOOK_S)
+            await looks.next()
 
     def _next(self) -> Job | None:
         """A running measurement, else one of ours that ended and is not stored to its end."""

@@ -17,6 +17,7 @@ from console.values import CleanText, clean, known
 from console.workers.box import Box
 from console.workers.hub import HubError, Want, check_token, look, place_of, read_inventory, read_stored
 from console.workers.hub_jobs import KINDS, tell_progress
+from console.workers.looks import Looks
 
 LOOK_S = 0.5
 RECHECK_S = 60.0
@@ -33,16 +34,16 @@ class HubWatch:
         self._host, self._looks_first, self._recheck_s = host, looks_first, recheck_s
         self._rechecked = time.monotonic()
 
-    async def run(self, connected: Callable[[], Box | None]) -> None:
+    async def run(self, connected: Callable[[], Box | None], looks: Looks) -> None:
         """Until cancelled; without a link nothing is asked."""
         while True:
             box = connected()
             if box is not None:
                 with contextlib.suppress(RemoteError):
-                    await self._watch(box, connected)
-            await asyncio.sleep(LOOK_S)
+                    await self._watch(box, connected, looks)
+            await looks.next()
 
-    async def _watch(self, box: Box, connected: Callable[[], Box | None]) -> None:
+    async def _watch(self, box: Box, connected: Callable[[], Box | None], looks: Looks) -> None:
         tasks: dict[str, asyncio.Task[None]] = {}
         if self._looks_first:
             tasks["first look"] = asyncio.create_task(first_look(box))
@@ -51,12 +52,13 @@ class HubWatch:
                 for name, work in self._wanted(box):
                     if name not in tasks:
                         tasks[name] = asyncio.create_task(work)
+                        tasks[name].add_done_callback(looks.ended)
                     else:
                         work.close()
                 for task in tasks.values():
                     if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                         raise error
-                await asyncio.sleep(LOOK_S)
+                await looks.next()
         finally:
             for task in tasks.values():
                 task.cancel()

@@ -20,11 +20,11 @@ from console.state.model import HostState
 from console.state.serve import ENDED, ServerState, last_ended
 from console.values import Unknown, clean, format_gib, known
 from console.workers.box import Box
+from console.workers.looks import LOOK_S, Looks
 from console.workers.server_gauging import Gauging
 from console.workers.server_http import ServerHttp, base_url
 from console.workers.server_log import LogReading, log_path_of
 
-LOOK_S = 0.25
 STARTING_S = 0.5  # between two questions whether it is ready
 HEALTH_S = 5.0  # the same, when only the costly /health can tell
 GAUGES_S = 2.0
@@ -40,16 +40,16 @@ class ServeWatch:
         self._host = host
         self._readings: dict[str, LogReading] = {}
 
-    async def run(self, connected: Callable[[], Box | None]) -> None:
+    async def run(self, connected: Callable[[], Box | None], looks: Looks) -> None:
         """Until cancelled. `connected` gives the box while its link is up; without a link nothing is asked."""
         while True:
             box = connected()
             if box is not None:
                 with contextlib.suppress(RemoteError):
-                    await self._watch(box, connected)
-            await asyncio.sleep(LOOK_S)
+                    await self._watch(box, connected, looks)
+            await looks.next()
 
-    async def _watch(self, box: Box, connected: Callable[[], Box | None]) -> None:
+    async def _watch(self, box: Box, connected: Callable[[], Box | None], looks: Looks) -> None:
         """One connection: a task for each server that runs, and for each end that is not explained."""
         tasks: dict[str, asyncio.Task[None]] = {}
         try:
@@ -57,10 +57,11 @@ class ServeWatch:
                 for name, work in self._wanted(box):
                     if name not in tasks or tasks[name].done():
                         tasks[name] = asyncio.create_task(work())
+                        tasks[name].add_done_callback(looks.ended)
                 for task in tasks.values():
                     if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                         raise error
-                await asyncio.sleep(LOOK_S)
+                await looks.next()
         finally:
             for task in tasks.values():
                 task.cancel()

@@ -27,6 +27,7 @@ from console.workers.hub import HubError, Want, check_token, look, place_of, rea
 from console.workers.hub_gates import config_of, hub_gates, listing_of
 from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.hub_watch import HubWatch
+from console.workers.looks import Looks
 from console.workers.hub_wishes import ask_again, put_token, verify_all
 from tests.support.hub import BOB, GOOD, WRONG, environment, new_hub
 from tests.support.jobbox import JobBox
@@ -57,6 +58,7 @@ class Scene:
     def __init__(self, box: Box, state: State, told: list[Event]) -> None:
         self.box, self.state, self.told = box, state, told
         self.heard = asyncio.Event()
+        self.looks = Looks(box.name)
 
     @property
     def host(self) -> HostState:
@@ -88,7 +90,9 @@ async def scene(hub: FakeHub, tmp_path: Path) -> AsyncIterator[Scene]:
 
     def publish(event: Event) -> None:
         told.append(event)
-        reduce(state, Stamped(seq=len(told), t=float(len(told)), event=event))
+        stamped = Stamped(seq=len(told), t=float(len(told)), event=event)
+        reduce(state, stamped)
+        scene.looks.hear(stamped)
         scene.heard.set()
 
     scene = Scene(Box("box", agent, publish, config), state, told)
@@ -156,7 +160,7 @@ async def test_a_helper_that_cannot_run_is_one_sentence(scene: Scene) -> None:
 async def test_a_running_download_claims_its_rest_and_is_followed(scene: Scene, hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.paths, hub.faults.rate_bytes_s = (".safetensors",), 0.2 * MIB
     want, other = wants(tmp_path, TARGET, CODED)
-    watching = asyncio.create_task(HubWatch(scene.host, looks_first=False).run(lambda: scene.box))
+    watching = asyncio.create_task(HubWatch(scene.host, looks_first=False).run(lambda: scene.box, scene.looks))
     frames = asyncio.create_task(_take_jobs(scene))
     started = await jobs.start(scene.box, spec_of("download", place_of(scene.box), Transfer(want=want)))
     await scene.until(lambda: scene.phase(want.repo) == "downloading")
@@ -179,7 +183,7 @@ async def test_a_running_download_claims_its_rest_and_is_followed(scene: Scene, 
 async def test_a_download_that_is_stopped_is_no_longer_shown_as_one(scene: Scene, hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.paths, hub.faults.rate_bytes_s = ("1.safetensors", "4.safetensors"), 0.02 * MIB
     (want,) = wants(tmp_path, TARGET)
-    watching = asyncio.create_task(HubWatch(scene.host, looks_first=True).run(lambda: scene.box))
+    watching = asyncio.create_task(HubWatch(scene.host, looks_first=True).run(lambda: scene.box, scene.looks))
     frames = asyncio.create_task(_take_jobs(scene))
     started = await jobs.start(scene.box, spec_of("download", place_of(scene.box), Transfer(want=want)))
     await scene.until(lambda: scene.phase(want.repo) == "downloading")
@@ -207,7 +211,7 @@ async def test_an_opened_gate_is_seen_and_told(scene: Scene, hub: FakeHub, tmp_p
     repo = scene.host.hub.repos[clean(DRAFTER)]
     assert (repo.access and repo.access.access, repo.opened_t) == ("request_needed", None)
     hub.repos[DRAFTER].standings["bob"] = "accepted"
-    watching = asyncio.create_task(HubWatch(scene.host, looks_first=False, recheck_s=0.1).run(lambda: scene.box))
+    watching = asyncio.create_task(HubWatch(scene.host, looks_first=False, recheck_s=0.1).run(lambda: scene.box, scene.looks))
     await scene.until(lambda: repo.opened_t is not None)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
