@@ -8,9 +8,10 @@ import gc
 import json
 import re
 import shutil
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,8 +76,10 @@ class BoxSide:
         self.variables = {MARK: self.mark, "HOME": str(self.home)}
         self.jobs = JobBox(self.home / ".local" / "state")
         self.jobs.env = self.jobs.env | self.variables
-        if someone:
-            self.jobs.prefix = ("runuser", "-u", someone.name, "--", *self.jobs.prefix)
+        self.python = sys.executable
+        if someone:  # who may not look into our own directories
+            self.python = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or "python3"
+            self.jobs.prefix = ("runuser", "-u", someone.name, "--", self.python, *self.jobs.prefix[1:])
         self.job = Path()
 
     def switch_on(self) -> None:
@@ -85,7 +88,7 @@ class BoxSide:
         self.server.start(*self.options, f"SetEnv {variables}", inside=self.inside)
 
     def work(self) -> None:
-        self.job = self.jobs.program(COUNT)
+        self.job = self.jobs.run(self.python, "-c", COUNT)
 
     @property
     def counted(self) -> list[int]:
@@ -107,7 +110,7 @@ class BoxSide:
     def left(self) -> list[str]:
         """What is there and must not be: processes, files, calls that change a GPU. For after the console's end."""
         kept = [f"process {pid}: {marked(self.mark).get(pid)}" for pid in self.agents()]
-        state = self.home / ".local" / "state" / "gpudeck"
+        state = self.jobs.root.parent
         kept += [f"file {path}" for path in state.iterdir() if path.name != "jobs"]
         kept += [f"file {path}" for path in (state / "jobs").iterdir() if path not in (self.job, state / "jobs/.lock")]
         calls = set(self.fleet.calls()) if self.fleet else set()
@@ -175,6 +178,27 @@ class Scene:
         return asyncio.create_task(follow(self.session, self.names[0], started, told, None))
 
 
+@contextlib.contextmanager
+def box_side(
+    someone: User | None = None, *, gpus: bool = True, prepare: Callable[[BoxSide], None] = lambda box: None
+) -> Iterator[BoxSide]:
+    """A box that is switched on; its job ends with it, and its files."""
+    place = Path(tempfile.mkdtemp(prefix="gpudeck-scene-"))
+    place.chmod(0o755)
+    try:
+        with sshd() as server:
+            box = BoxSide(server, place, someone, Fleet(place) if gpus else None)
+            prepare(box)
+            box.work()
+            try:
+                box.switch_on()
+                yield box
+            finally:
+                box.jobs.clear()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
 @contextlib.asynccontextmanager
 async def scene(
     tmp_path: Path,
@@ -185,21 +209,9 @@ async def scene(
     consoles: int = 1,
 ) -> AsyncIterator[Scene]:
     """A box and a console that watches it, about to connect; at the end everything is gone but the record."""
-    place = Path(tempfile.mkdtemp(prefix="gpudeck-scene-"))
-    place.chmod(0o755)
-    try:
-        with sshd() as server:
-            box = BoxSide(server, place, someone, Fleet(place) if gpus else None)
-            prepare(box)
-            box.work()
-            try:
-                box.switch_on()
-                async with proxy(server.port) as between, _console(tmp_path, box, between, consoles) as one:
-                    yield one
-            finally:
-                box.jobs.clear()
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    with box_side(someone, gpus=gpus, prepare=prepare) as box:
+        async with proxy(box.server.port) as between, _console(tmp_path, box, between, consoles) as one:
+            yield one
 
 
 @contextlib.asynccontextmanager

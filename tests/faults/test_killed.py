@@ -1,0 +1,173 @@
+"""The console is killed (SIGKILL) at random moments of a deploy and of a sweep, and called again.
+
+KILLS=50 kills each of them fifty times, at the moments of fixed seeds; by default three times and once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from console.bench.store import RunStore
+from console.journal import Recording
+from tests.support import served
+from tests.support.fault_log import tell
+from tests.support.gpudeck import Gpudeck
+from tests.support.jobbox import JobBox
+from tests.support.laptop import Laptop
+from tests.support.scene import MARK, marked
+
+KILLS = int(os.environ.get("KILLS", "3"))
+SWEEP_KILLS = int(os.environ.get("KILLS", "1"))
+LIMIT_S = 120
+SWEEP = """
+[sweep]
+recipes = ["slow", "fast"]
+baseline = "slow"
+concurrency = [1]
+preset = "smoke"
+repeats = 1
+"""
+QUICK = ("--window", "1", "--isl", "16", "--osl", "16")
+
+
+@pytest.fixture(scope="module")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return served.interpreter(tmp_path_factory.mktemp("standin") / "venv")
+
+
+class Victim:
+    """A console and its box, this machine; everything that runs for them carries a mark."""
+
+    def __init__(self, directory: Path, python: Path) -> None:
+        self.gpudeck = Gpudeck(Laptop(directory))
+        self.directory = directory
+        self.python, self.model, self.port = python, served.model(directory / "tiny"), served.free_port()
+        self.mark = f"{os.getpid()}-{directory.name}"
+        self.jobs = JobBox(self.gpudeck.home / "state")
+        self.env = {MARK: self.mark, "STANDIN_KEY": "sk-test-0123456789abcdef"}
+
+    def recipe(self, name: str, speed: str) -> None:
+        with (self.directory / "gpudeck.toml").open("a") as file:
+            text = served.recipe(name, self.python, self.model, self.port, SGLANG_STANDIN_SPEED=speed)
+            file.write(text)
+
+    def killed(self, words: tuple[str, ...], after_s: float) -> bool:
+        """Run a command and kill it after a while; whether it was still running."""
+        began = subprocess.Popen(
+            self.gpudeck.argv(*words), env=self.gpudeck.env | self.env, cwd=self.directory,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            began.wait(after_s)
+            return False
+        except subprocess.TimeoutExpired:
+            os.kill(began.pid, signal.SIGKILL)
+            began.wait()
+            return True
+
+    def again(self, words: tuple[str, ...]) -> None:
+        done = self.gpudeck.run(*words, timeout_s=LIMIT_S, **self.env)
+        assert done.returncode == 0, done.stderr + done.stdout
+
+    def serving(self) -> list[str]:
+        """The jobs that serve, by their records."""
+        return [path.name for path in self.jobs.root.glob("serve-*") if not (path / "exit.json").exists()]
+
+    def left(self) -> list[str]:
+        """Processes that belong to no job that runs, and files that somebody was writing."""
+        own = {pid for job in self.serving() for pid in _tree(self.jobs.root / job)}
+        kept = [f"{pid} {words}" for pid, words in marked(self.mark).items() if pid not in own]
+        parts = [path for path in self.gpudeck.home.rglob("*") if ".tmp" in path.name or path.name.endswith(".new")]
+        return kept + [str(path) for path in parts]
+
+    def recordings(self) -> None:
+        """Each can be read: whole but for a torn last line, nothing lost or doubled."""
+        for path in (self.gpudeck.home / "data/gpudeck/recordings").glob("*.jsonl"):
+            if path.stat().st_size == 0:
+                continue  # killed before the header was written
+            recording = Recording(path)
+            seqs = [stamped.seq for stamped in recording.facts()]
+            assert seqs == list(range(1, len(seqs) + 1))
+            assert set(recording.warnings) <= {"torn_last_line"}
+            path.unlink()
+
+    def clear(self) -> None:
+        """End the server, remove its records and what was measured: the next moment starts from nothing."""
+        self.jobs.clear()
+        served.until(lambda: not marked(self.mark), 15)
+        for path in [*self.jobs.root.glob("*-*"), *self.runs.glob("*")]:
+            shutil.rmtree(path)
+
+    @property
+    def runs(self) -> Path:
+        return self.gpudeck.home / "data" / "gpudeck" / "runs"
+
+
+def _tree(job: Path) -> list[int]:
+    """The processes below a job's runner, itself among them."""
+
+    def below(pid: int) -> list[int]:
+        try:
+            words = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        except OSError:
+            return []
+        return [pid, *(one for word in words for one in below(int(word)))]
+
+    return below(json.loads((job / "job.json").read_text())["runner_pid"])
+
+
+@pytest.fixture
+def victim(tmp_path: Path, interpreter: Path) -> Iterator[Victim]:
+    one = Victim(tmp_path, interpreter)
+    one.recipe("slow", "8")
+    one.recipe("fast", "16")
+    yield one
+    one.jobs.clear()
+
+
+def moments(count: int, whole_s: float, seed: int) -> list[float]:
+    """All over a run that takes about `whole_s` on a machine that does nothing else."""
+    source = random.Random(seed)
+    return [source.uniform(0, whole_s) for _ in range(count)]
+
+
+@pytest.mark.slow
+def test_a_deploy_killed_at_any_moment_is_taken_up(victim: Victim) -> None:
+    words = ("deploy", "local", "slow", "--json")
+    for after_s in moments(KILLS, 3.5, 10):
+        victim.killed(words, after_s)
+        begun = victim.serving()
+        assert len(begun) <= 1
+        victim.again(words)
+        assert len(victim.serving()) == 1
+        assert begun in ([], victim.serving()), "the server that was started is the one that is followed"
+        served.until(lambda: not victim.left(), 10)
+        victim.recordings()
+        victim.clear()
+        tell("console killed while it deploys", "SIGKILL at a random moment", None, None, "none", "nothing")
+
+
+@pytest.mark.slow
+def test_a_sweep_killed_at_any_moment_goes_on(victim: Victim) -> None:
+    file = victim.directory / "night.toml"
+    file.write_text(SWEEP)
+    words = ("sweep", "local", str(file), *QUICK, "--json")
+    for after_s in moments(SWEEP_KILLS, 22, 11):
+        victim.killed(words, after_s)
+        victim.again(words)
+        measured = [(run.manifest.recipe, point.name) for run in RunStore(victim.runs).runs() for point in run.points]
+        assert sorted(measured) == [("fast", "c0001-r0"), ("slow", "c0001-r0")]
+        assert len(victim.serving()) == 1
+        served.until(lambda: not victim.left(), 10)
+        victim.recordings()
+        victim.clear()
+        tell("console killed while it sweeps", "SIGKILL at a random moment", None, None, "none", "nothing")
