@@ -27,8 +27,8 @@ from console.workers.hub import HubError, Want, check_token, look, place_of, rea
 from console.workers.hub_gates import config_of, hub_gates, listing_of
 from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.hub_watch import HubWatch
-from console.workers.looks import Looks
 from console.workers.hub_wishes import ask_again, put_token, verify_all
+from console.workers.looks import Looks
 from tests.support.hub import BOB, GOOD, WRONG, environment, new_hub
 from tests.support.jobbox import JobBox
 
@@ -92,11 +92,11 @@ async def scene(hub: FakeHub, tmp_path: Path) -> AsyncIterator[Scene]:
         told.append(event)
         stamped = Stamped(seq=len(told), t=float(len(told)), event=event)
         reduce(state, stamped)
-        scene.looks.hear(stamped)
-        scene.heard.set()
+        here.looks.hear(stamped)
+        here.heard.set()
 
-    scene = Scene(Box("box", agent, publish, config), state, told)
-    yield scene
+    here = Scene(Box("box", agent, publish, config), state, told)
+    yield here
     await agent.close()
     JobBox(tmp_path / "state").clear()
 
@@ -211,7 +211,8 @@ async def test_an_opened_gate_is_seen_and_told(scene: Scene, hub: FakeHub, tmp_p
     repo = scene.host.hub.repos[clean(DRAFTER)]
     assert (repo.access and repo.access.access, repo.opened_t) == ("request_needed", None)
     hub.repos[DRAFTER].standings["bob"] = "accepted"
-    watching = asyncio.create_task(HubWatch(scene.host, looks_first=False, recheck_s=0.1).run(lambda: scene.box, scene.looks))
+    watch = HubWatch(scene.host, looks_first=False, recheck_s=0.1)
+    watching = asyncio.create_task(watch.run(lambda: scene.box, scene.looks))
     await scene.until(lambda: repo.opened_t is not None)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
