@@ -1,7 +1,8 @@
-"""Five ways to measure, what each costs, and the worker's configuration that follows.
+"""Six ways to measure, what each costs, and the worker's configuration that follows.
 
 `smoke` a first look · `sweep` the capacity curve · `publish` with repeats and long windows · `accept` real prompts
-until their end · `slo` Poisson arrivals against latency limits (MLPerf's for DeepSeek-R1 by default).
+until their end · `slo` Poisson arrivals against latency limits (MLPerf's for DeepSeek-R1 by default) · `exact` every
+prompt once, greedily, one at a time: its answers are compared with those of the autoregressive server.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from console.bench.datasets import Dataset
+from console.bench.datasets import Dataset, DatasetError
 from console.values import Unknown
 
 FLUSH_S = 5.0
@@ -22,6 +23,7 @@ BIN_S = 5.0
 SERVER_START_S = 600.0
 LONG_OUTPUT_BELOW = 64
 MAX_CONCURRENCY = 4096
+EXACT = "exact"
 
 # p99 limits in seconds (MLPerf inference, server scenario): time to the first token, time per output token.
 SLOS: dict[str, dict[str, float]] = {
@@ -36,7 +38,8 @@ SLOS: dict[str, dict[str, float]] = {
 
 
 class Preset(msgspec.Struct, frozen=True):
-    """`osl_high` is the output length from C = 64 on; `rates` (requests per second) make it open loop."""
+    """`osl_high` is the output length from C = 64 on; `rates` (requests per second) make it open loop; `once`: a point
+    ends when every prompt has been answered, and keeps a hash of each answer."""
 
     name: str
     concurrency: tuple[int, ...] = (1, 8)
@@ -54,6 +57,7 @@ class Preset(msgspec.Struct, frozen=True):
     slo: dict[str, float] = msgspec.field(default_factory=lambda: dict(SLOS["deepseek-r1"]))
     rates: tuple[float, ...] = ()
     alternate: bool = False
+    once: bool = False
 
 
 POWERS = tuple(2**i for i in range(9))
@@ -73,9 +77,27 @@ PRESETS: dict[str, Preset] = {
             ignore_eos=False,
             temperatures=(0.0, 1.0),
         ),
+        Preset(
+            EXACT,
+            concurrency=(1,),
+            dataset="own",
+            osl=128,
+            osl_high=128,
+            window_s=300.0,
+            window_max_s=1800.0,
+            ignore_eos=False,
+            once=True,
+        ),
         Preset("slo", concurrency=(256,), window_s=600.0, window_max_s=600.0, rates=(1.0, 2.0, 4.0, 8.0)),
     )
 }
+
+
+def fitting(preset: Preset, data: Dataset) -> Dataset:
+    """The data set, if this preset can ask it. Raises DatasetError."""
+    if preset.once and (data.kind != "texts" or preset.backend != "generate"):
+        raise DatasetError("answers are compared on prompts of their own (own, or a JSONL file), by backend generate")
+    return data
 
 
 class PlannedPoint(msgspec.Struct, frozen=True):
@@ -155,6 +177,7 @@ def worker_config(
         "ignore_eos": preset.ignore_eos,
         "osl": preset.osl,
         "cache": preset.cache,
+        "once": preset.once,
         "dataset": data.for_worker(),
         "nonce_seed": nonce_seed,
         "points": points,
@@ -164,7 +187,7 @@ def worker_config(
         "window_max_s": preset.window_max_s,
         "flush_s": 60.0,
         "drain_s": 30.0,
-        "calibrate_s": min(CALIBRATE_S, preset.window_s / 4),
+        "calibrate_s": 0.0 if preset.once else min(CALIBRATE_S, preset.window_s / 4),
         "offered_per_s": 20000,
         "gpus": list(target.gpus),
         "max_s": 2 * estimate(preset).longest_s + 600,
@@ -183,6 +206,6 @@ def setup(preset: Preset, data: Dataset) -> dict[str, Any]:
         "ignore_eos": preset.ignore_eos,
         "sampling": ",".join(f"temperature={t:g}" for t in preset.temperatures),
         "cache_preset": preset.cache,
-        "load_mode": "poisson" if preset.rates else "closed",
+        "load_mode": "once" if preset.once else "poisson" if preset.rates else "closed",
         "prompt_format": "input_ids" if ids else "text" if preset.backend == "generate" else "chat",
     }

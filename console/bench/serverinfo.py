@@ -24,7 +24,7 @@ TREATMENT = {
     "page_size": "page_size",
     "version": "version",
 }
-TREE_MARK = "TREE"
+TREE_MARKS = ("TREE", "NGRAM")
 
 
 def treatment(info: Info) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def has_drafter(info: Info) -> bool:
 
 def verifies_trees(info: Info) -> bool:
     """Drafts branch: a tree algorithm, or a chain algorithm with more than one candidate a step."""
-    topk = info.get("speculative_eagle_topk")
-    return TREE_MARK in str(info.get("speculative_algorithm") or "") or (isinstance(topk, int) and topk > 1)
+    topk, algorithm = info.get("speculative_eagle_topk"), str(info.get("speculative_algorithm") or "")
+    return any(mark in algorithm for mark in TREE_MARKS) or (isinstance(topk, int) and topk > 1)
 
 
 def weights_kind(info: Info) -> str:

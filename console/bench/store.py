@@ -34,7 +34,8 @@ class RunError(ValueError):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run was. `setup`: the comparison keys (see `comparable`), `treatment`: the legend."""
+    """What a run was. `setup`: the comparison keys (see `comparable`), `treatment`: the legend;
+    `pair`: what the drafter gate calls target, drafter and algorithm together."""
 
     id: str
     created: str
@@ -51,6 +52,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     gpus: int | Unknown = Unknown("the GPUs of the server are not known")
     drafter: bool = False
     tree: bool = False
+    pair: str = ""
     random_prompts: bool = False
     command: str = ""
     remarks: tuple[str, ...] = ()
@@ -137,6 +139,10 @@ class RunStore:
             folder.mkdir(mode=0o700, exist_ok=True)
         if not (folder / name).exists():
             _write(folder / name, data)
+
+    def file(self, run_id: str, name: str) -> bytes:
+        """A file of the worker, as it was kept. Raises OSError, RunError."""
+        return (self._existing(run_id) / "events" / name).read_bytes()
 
     def load(self, run_id: str) -> Run:
         return _load(self._existing(run_id))

@@ -10,7 +10,17 @@ import click
 import msgspec
 
 from console.bench.datasets import Dataset, DatasetError, dataset
-from console.bench.presets import MAX_CONCURRENCY, PRESETS, SLOS, PlannedPoint, Preset, estimate, planned
+from console.bench.presets import (
+    EXACT,
+    MAX_CONCURRENCY,
+    PRESETS,
+    SLOS,
+    PlannedPoint,
+    Preset,
+    estimate,
+    fitting,
+    planned,
+)
 from console.bench.store import Run, run_json
 from console.cli import serving
 from console.cli.boxes import connected, run
@@ -170,7 +180,8 @@ async def prepared(session: LiveSession, host: str, server: ServerState, recipe:
 
 def _data(preset: Preset, subject: worker.Subject) -> Dataset:
     try:
-        return dataset(os.path.expanduser(preset.dataset), preset.isl, worker.vocabulary(subject))
+        found = dataset(os.path.expanduser(preset.dataset), preset.isl, worker.vocabulary(subject))
+        return fitting(preset, found)
     except DatasetError as error:
         raise StopError(USAGE, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
 
@@ -218,7 +229,9 @@ async def finished(flags: Flags, session: LiveSession, host: str, started: Start
     if seen is None or seen.ended is None:
         raise StopError(FAILED, f"What {started.id} measured did not arrive; `gpudeck bench {host}` takes it up again.")
     if not quiet:
-        _report(flags, session, found(store(), seen.began.run))
+        _report(flags, session, found(store(), seen.began.run), views.compared(seen))
+    for line in views.compared_lines(seen):
+        say(flags, line)
     for name, sentence in seen.failed:
         say(flags, f"{name}: {sentence}")
     if seen.ended.sentence:
@@ -226,9 +239,10 @@ async def finished(flags: Flags, session: LiveSession, host: str, started: Start
     return DONE
 
 
-def _report(flags: Flags, session: LiveSession, stored: Run) -> None:
+def _report(flags: Flags, session: LiveSession, stored: Run, compared: list[dict[str, Any]]) -> None:
     if flags.json_output:
-        emit({"schema": "gpudeck.run/1", "ts": session.header.at(session.state.t), **run_json(stored)})
+        head = {"schema": "gpudeck.run/1", "ts": session.header.at(session.state.t)}
+        emit(head | run_json(stored) | ({"compared": compared} if stored.manifest.preset == EXACT else {}))
     else:
         click.echo("\n".join(views.run_lines(stored)))
 

@@ -99,6 +99,22 @@ class BenchEnded(HostEvent, frozen=True, gc=False, kw_only=True):
     sentence: CleanText
 
 
+class GreedyCompared(HostEvent, frozen=True, gc=False, kw_only=True):
+    """Greedy answers of the speculative run `run` against those of `baseline`; `job` measured the later one.
+
+    `different`: numbers of the prompts; `needed`: as many have to be equal. `pair` is empty for a server that was not
+    started from a plan."""
+
+    job: CleanText
+    run: CleanText
+    recipe: CleanText
+    baseline: CleanText | Unknown
+    prompts: int
+    different: tuple[int, ...]
+    needed: int
+    pair: CleanText
+
+
 class BenchRefused(HostEvent, frozen=True, gc=False, kw_only=True):
     """A measurement that was asked for on screen did not begin."""
 
@@ -138,6 +154,7 @@ EVENTS = (
     BenchTicked,
     PointMeasured,
     PointFailed,
+    GreedyCompared,
     BenchEnded,
     BenchRefused,
     RunsListed,

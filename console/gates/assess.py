@@ -12,6 +12,7 @@ from console.gates.gpus import gpus_gate
 from console.gates.host import host_gate
 from console.gates.inputs import Inputs, plan_of
 from console.gates.memory import memory_gate, no_memory_gate
+from console.gates.pairs import pair_of
 from console.gates.ports import ports_gate, wanted_ports
 from console.gates.rules import check_rules
 from console.models.engine import Engine
@@ -86,5 +87,7 @@ def _drafter(inputs: Inputs, engine: Engine | Unknown) -> Gate:
             layout=inputs.layout,
             block_size=block if isinstance(block, int) else None,
             topk=topk if isinstance(topk, int) else None,
+            key=pair_of(inputs),
+            exactness=inputs.exactness,
         )
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from console.config.exactness import EXACT_PROMPTS, Exactness
 from console.gates.arguments import Finding
 from console.gates.gate import RANK, Gate
 from console.models.config import ModelConfig, is_text
@@ -15,7 +16,6 @@ from console.models.weights import Layout
 from console.values import Unknown, known
 
 INEXACT = "inexact_verification"
-EXACT_PROMPTS = 50  # greedy answers equal to the autoregressive baseline that lift the warning
 
 _CAPTURE = {"DFLASH": "dflash", "DDTREE": "dflash", "EAGLE3": "eagle3"}
 _BLOCK = ("DFLASH", "DDTREE")
@@ -25,7 +25,8 @@ _BASE_NAMES = ("target_model", "base_model", "target_model_name_or_path", "base_
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
-    """Target and drafter as their configurations describe them. `block_size`: what the recipe's flags say."""
+    """Target and drafter as their configurations describe them. `block_size`: what the recipe's flags say; `key` names
+    the pair where `exactness`, what was compared of it, is kept."""
 
     algorithm: str
     target_id: str
@@ -36,6 +37,8 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     layout: Layout
     block_size: int | None = None
     topk: int | None = None
+    key: str = ""
+    exactness: Exactness | None = None
 
 
 def drafter_gate(pair: Pair) -> Gate:
@@ -61,15 +64,25 @@ def drafter_gate(pair: Pair) -> Gate:
 def _passed(pair: Pair) -> str:
     if not pair.algorithm:
         return "No speculation: nothing to check."
-    if not pair.draft_id:
-        return f"{pair.algorithm} needs no drafter of its own."
-    return f"{pair.draft_id} matches the target: vocabulary, hidden size, layers, block size, heads, capture."
+    said = f"{pair.algorithm} needs no drafter of its own."
+    if pair.draft_id:
+        said = f"{pair.draft_id} matches the target: vocabulary, hidden size, layers, block size, heads, capture."
+    seen = pair.exactness
+    return f"{said} {_compared(seen)}" if seen is not None and seen.exact else said
+
+
+def _compared(seen: Exactness) -> str:
+    return f"{seen.equal} of {seen.prompts} greedy answers equal the autoregressive baseline's ({seen.run})."
 
 
 def _numbers(pair: Pair) -> dict[str, object]:
+    named: dict[str, object] = {"pair": pair.key} if pair.key else {}
     if not known(pair.draft):
-        return {}
-    return {"block_size": pair.block_size or pair.draft.block_size, "num_target_layers": pair.draft.num_target_layers}
+        return named
+    return named | {
+        "block_size": pair.block_size or pair.draft.block_size,
+        "num_target_layers": pair.draft.num_target_layers,
+    }
 
 
 def _no(rule: str, sentence: str, *way_out: str) -> Finding:
@@ -181,10 +194,15 @@ def _hybrid(pair: Pair) -> Iterator[Finding]:
     recurrent = recurrent_layers(pair.target)
     many = f"{recurrent} of them are" if known(recurrent) else f"this target has some ({recurrent.reason})"
     tree = pair.algorithm in _TREES or (bool(pair.algorithm) and (pair.topk or 1) > 1)
-    if tree and recurrent != 0:
+    seen = pair.exactness
+    if tree and recurrent != 0 and not (seen is not None and seen.exact):
+        sentence = f"Tree verification is not exact on recurrent layers, and {many}."
         yield Finding(
             rule=INEXACT,
             verdict="warn",
-            sentence=f"Tree verification is not exact on recurrent layers, and {many}.",
-            way_out=(f"compare {EXACT_PROMPTS} greedy answers with the autoregressive baseline", "a chain: topk 1"),
+            sentence=f"{sentence} {_compared(seen)}" if seen is not None else sentence,
+            way_out=(
+                f"compare {EXACT_PROMPTS} greedy answers with the autoregressive baseline's: bench --preset exact",
+                "a chain: topk 1",
+            ),
         )

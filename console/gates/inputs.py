@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from console.config.exactness import Exactness
 from console.config.records import Recipe
 from console.gates.gpus import GpuView
 from console.gates.host import HostView
@@ -38,7 +39,9 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inputs(msgspec.Struct, frozen=True, kw_only=True):
-    """`gpus`: the recipe's own, in rank order. `own_pids`: processes of a server that this launch replaces."""
+    """`gpus`: the recipe's own, in rank order. `own_pids`: processes of a server that this launch replaces.
+    `revisions`: commits of target and drafter, empty for a directory without one; `exactness`: what was compared of
+    exactly this pair on this box."""
 
     recipe: Recipe
     engine: Engine | Unknown
@@ -50,6 +53,8 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     own_pids: frozenset[int] = frozenset()
     concurrency: int | None = None
     measured: Measured | None = None
+    revisions: tuple[str, str] = ("", "")
+    exactness: Exactness | None = None
     ready_recipes: tuple[str, ...] = ()
 
     @property

@@ -32,6 +32,7 @@ class BenchRun:
     points: list[dict[str, Any]] = field(default_factory=list)
     failed: list[tuple[CleanText, CleanText]] = field(default_factory=list)
     steps: list[facts.BenchStepReached] = field(default_factory=list)
+    compared: list[facts.GreedyCompared] = field(default_factory=list)
     ended: facts.BenchEnded | None = None
 
 
@@ -87,6 +88,10 @@ def _failed(run: BenchRun, event: facts.PointFailed, _t: float) -> None:
     run.failed.append((event.name, event.sentence))
 
 
+def _compared(run: BenchRun, event: facts.GreedyCompared, _t: float) -> None:
+    run.compared.append(event)
+
+
 def _ended(run: BenchRun, event: facts.BenchEnded, _t: float) -> None:
     run.ended = event
 
@@ -110,6 +115,7 @@ REDUCERS: HostReducers = {
     facts.BenchTicked: _of_run(_ticked),
     facts.PointMeasured: _of_run(_measured),
     facts.PointFailed: _of_run(_failed),
+    facts.GreedyCompared: _of_run(_compared),
     facts.BenchEnded: _of_run(_ended),
     facts.BenchRefused: _refused,
 }

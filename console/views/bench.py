@@ -11,8 +11,10 @@ import msgspec
 from console.bench.flags import FLAGS
 from console.bench.lines import table
 from console.bench.points import Point
+from console.bench.presets import EXACT
 from console.bench.report import shown
 from console.bench.store import Listed, Manifest, Run, run_json
+from console.events.bench import GreedyCompared
 from console.state import HostState
 from console.state.bench import BenchRun
 from console.values import known, to_json
@@ -78,6 +80,7 @@ def list_lines(runs: Sequence[Run | Listed]) -> list[str]:
     return table(LIST_HEAD, list_rows(runs)) if runs else ["No runs yet: `gpudeck bench HOST` measures one."]
 
 
+SHOWN = 8
 POINT_HEAD = ("C", "tok/s", "±", "/GPU", "/user", "TTFT p50", "p95", "TPOT p50", "accept", "flags")
 
 
@@ -115,6 +118,48 @@ def progress_lines(row: Mapping[str, Any]) -> list[str]:
     if row.get("k") == "calibration":
         return [f"client: {row['events_per_s']:.0f} events/s against its own mock at {row['cpu']:.0%} of a core"]
     return [f"{row['name']}: {row['error'] or 'measured'}"] if row.get("k") == "point" else []
+
+
+def compared(seen: BenchRun) -> list[dict[str, Any]]:
+    """What the greedy answers of this run said, one object a comparison."""
+    return [
+        to_json(
+            {
+                "run": one.run, "recipe": one.recipe, "baseline": one.baseline, "prompts": one.prompts,
+                "equal": one.prompts - len(one.different), "different": list(one.different), "exact": exact(one),
+            }
+        )
+        for one in seen.compared
+    ]  # fmt: skip
+
+
+def exact(one: GreedyCompared) -> bool:
+    """All answers equal, and enough of them."""
+    return not one.different and one.prompts >= one.needed
+
+
+def compared_lines(seen: BenchRun) -> list[str]:
+    """The same as sentences; of an autoregressive run without counterparts, what it is good for."""
+    if seen.began.preset != EXACT or seen.ended is None or not seen.points:
+        return []
+    if not seen.compared:
+        how = "the same preset on a speculative server of this model, revision and version compares with them"
+        return [f"These answers are kept as the autoregressive baseline: {how}."]
+    return [_compared_line(one) for one in seen.compared]
+
+
+def _compared_line(one: GreedyCompared) -> str:
+    if not known(one.baseline):
+        return f"Nothing to compare with: {one.baseline.reason}. Measure one with the same preset."
+    said = f"{one.prompts - len(one.different)} of {one.prompts} greedy answers of {one.recipe} equal {one.baseline}'s"
+    if not exact(one):
+        few = f" ({one.needed} are needed)" if one.prompts < one.needed else ""
+        which = ", ".join(map(str, one.different[:SHOWN])) + (", …" if len(one.different) > SHOWN else "")
+        differ = f"; prompts {which} differ" if which else ""
+        return f"{said}{few}{differ}. inexact_verification stays."
+    if not one.pair:
+        return f"{said}. The server was not started from a plan: its flag stays."
+    return f"{said}: inexact_verification is lifted for exactly this target, drafter, version and these arguments."
 
 
 def recorded_points(points: Iterable[Any]) -> tuple[Point, ...]:

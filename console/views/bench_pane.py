@@ -11,7 +11,7 @@ from console.events.bench import BenchTicked
 from console.state import HostState
 from console.state.bench import BenchRun
 from console.values import Unknown, format_duration, format_ratio, known
-from console.views.bench import point_row, recorded_manifest, recorded_points, recorded_run
+from console.views.bench import compared_lines, point_row, recorded_manifest, recorded_points, recorded_run
 
 LIVE_S = 300.0
 STEP_WORDS = {
@@ -40,7 +40,8 @@ def headline(run: BenchRun, now: float, util_pct: float | Unknown) -> list[tuple
     lines = [(f"{began.recipe}  {began.preset}  {done} of {len(began.planned)} points", "strong")]
     if run.ended is not None:
         text = run.ended.sentence
-        return [*lines, (text, "warn") if text else (f"measured; stored as {began.run}", "ok")]
+        told = (text, "warn") if text else (f"measured; stored as {began.run}", "ok")
+        return [*lines, told, *((line, "") for line in compared_lines(run))]
     if run.step is not None:
         words = f"{run.step.point or 'worker'}: {STEP_WORDS[run.step.step]} since {format_duration(now - run.step_t)}"
         lines.append((words, "busy"))

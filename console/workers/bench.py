@@ -18,6 +18,7 @@ from console.bench.datasets import Dataset
 from console.bench.points import Context
 from console.bench.presets import PlannedPoint, Preset, Target, estimate, setup, worker_config
 from console.bench.store import Manifest
+from console.config.exactness import exactness_of
 from console.events.serve import Server
 from console.models.config import ModelConfig, parse_config
 from console.models.geometry import recurrent_layers
@@ -38,7 +39,8 @@ CONFIG_HASH = "config:"
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
-    """The server to measure. `info` is its `/server_info` without secrets, `config` the model's."""
+    """The server to measure. `info` is its `/server_info` without secrets, `config` the model's; `exact`: the
+    greedy answers of this `pair` of target and drafter were seen to equal the autoregressive ones."""
 
     server: Server
     info: dict[str, Any]
@@ -47,6 +49,8 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[str, ...]
     recipe: str
     model: str
+    pair: str = ""
+    exact: bool = False
 
 
 class SubjectError(Exception):
@@ -58,6 +62,7 @@ async def look(box: Box, server: Server, hardware: Hardware, meta: Mapping[str, 
     info = await _json(box, server, "/server_info", key) or await _json(box, server, "/get_server_info", key)
     models = (await _json(box, server, "/v1/models", key)).get("data") or [{}]
     config = await _model_config(box, str(info.get("model_path") or ""))
+    seen = exactness_of(box.name, pair := str(meta.get("pair") or ""))
     return Subject(
         server=server,
         info=info,
@@ -66,6 +71,8 @@ async def look(box: Box, server: Server, hardware: Hardware, meta: Mapping[str, 
         gpus=held(hardware, server) or tuple(meta.get("gpus") or ()),
         recipe=str(meta.get("recipe") or ""),
         model=str(models[0].get("id") or info.get("served_model_name") or ""),
+        pair=pair,
+        exact=seen is not None and seen.exact,
     )
 
 
@@ -113,7 +120,7 @@ def context(subject: Subject, preset: Preset, data: Dataset) -> Context:
         cache_preset=preset.cache,
         ignore_eos=preset.ignore_eos,
         dummy_weights=serverinfo.weights_kind(subject.info) == "dummy",
-        recurrent_tree=recurrent and serverinfo.verifies_trees(subject.info),
+        recurrent_tree=recurrent and serverinfo.verifies_trees(subject.info) and not subject.exact,
     )
 
 
@@ -145,6 +152,7 @@ def manifest(box: Box, subject: Subject, hardware: Hardware, preset: Preset, dat
         gpus=len(subject.gpus) or Unknown("the GPUs of the server are not known"),
         drafter=serverinfo.has_drafter(subject.info),
         tree=serverinfo.verifies_trees(subject.info),
+        pair=subject.pair,
         random_prompts=data.dataset_class == "random",
         command=command,
     )

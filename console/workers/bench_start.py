@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from console.bench.datasets import DatasetError, dataset
-from console.bench.presets import PRESETS, planned
+from console.bench.presets import PRESETS, fitting, planned
 from console.events.bench import BenchRefused
 from console.state.model import HostState
 from console.values import clean, known
@@ -36,7 +36,7 @@ async def _start(box: Box, host: HostState, server: str, preset_name: str, key: 
     if seen is None:
         raise LookupError(f"{server} is not listed")
     subject = await look(box, seen, host.hardware, _meta(host, server), key)
-    data = dataset(preset.dataset, preset.isl, vocabulary(subject))
+    data = fitting(preset, dataset(preset.dataset, preset.isl, vocabulary(subject)))
     command = f"gpudeck bench {box.name} --preset {preset.name}"
     told = manifest(box, subject, host.hardware, preset, data, command)
     python = interpreter(box, subject, None)

@@ -31,6 +31,7 @@ from console.values import CleanText, Unknown, clean, clean_tree, known
 from console.workers import jobs
 from console.workers.bench import BENCH_JOB
 from console.workers.box import Box
+from console.workers.exactness import compare_answers
 from console.workers.looks import Looks
 
 CHUNK_BYTES = 128 * 1024
@@ -94,6 +95,8 @@ class Following:
             self._box.publish(BenchmarkQuiet(host=self._box.name, quiet=False))
         text = "".join(line + "\n" for line in self._lines)
         self._store.add_file(self._manifest.id, KEPT, text.encode())
+        for compared in await asyncio.to_thread(compare_answers, self._store, self._manifest.id, self._job.id):
+            self._box.publish(compared)
         self._box.publish(
             facts.BenchEnded(
                 host=self._box.name, job=self._job.id, run=clean(self._manifest.id), sentence=clean(self._said())

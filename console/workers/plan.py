@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from console.config.classes import ready_recipes, remember_class
+from console.config.exactness import exactness_of
 from console.config.records import Recipe
 from console.config.starts import earlier_starts
 from console.events.plan import GateChecked, PlanChecked, PlanStarted
@@ -17,6 +18,7 @@ from console.gates.assess import assess, findings_of, may_validate
 from console.gates.gate import Gate
 from console.gates.gpus import GpuView, choose, gpus_gate, views_of
 from console.gates.inputs import Inputs, gpus_needed
+from console.gates.pairs import pair_of
 from console.gates.plan import combined, worst
 from console.gates.rules import long_names
 from console.models.fit import Measured
@@ -34,7 +36,8 @@ from console.workers.smoke import skipped, smoke
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """`hub`: gates that rest on the Hub (access, remote code, disk), and what it lists for target and drafter."""
+    """`hub`: gates that rest on the Hub (access, remote code, disk), what it lists for target and drafter, and
+    their commits."""
 
     concurrency: int | None = None
     own_pids: frozenset[int] = frozenset()
@@ -43,6 +46,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     hub_gates: tuple[Gate, ...] = ()
     target: Listing | None = None
     draft: Listing | None = None
+    revisions: tuple[str, str] = ("", "")
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,8 +119,14 @@ async def gather(box: Box, hardware: Hardware, recipe: Recipe, options: Options)
         ports=ports,
         own_pids=options.own_pids,
         concurrency=options.concurrency,
+        revisions=options.revisions,
     )
-    return msgspec.structs.replace(inputs, ready_recipes=_ready(box.name, inputs), measured=_measured(box.name, inputs))
+    return msgspec.structs.replace(
+        inputs,
+        ready_recipes=_ready(box.name, inputs),
+        measured=_measured(box.name, inputs),
+        exactness=exactness_of(box.name, pair_of(inputs)),
+    )
 
 
 def _ready(box: str, inputs: Inputs) -> tuple[str, ...]:

@@ -79,6 +79,7 @@ def _meta(box: Box, hardware: Hardware, recipe: Recipe, start: Launch, gates: tu
         "gpus": [uuid for uuid in uuids.split(",") if uuid],
         "baseline": baseline(hardware),
         "planned": planned(gates),
+        "pair": next((gate.numbers.get("pair") for gate in gates if gate.name == "drafter"), None),
         "earlier_starts": [one.phases_s for one in earlier],
     }
 

@@ -76,6 +76,7 @@ async def whole_plan(
         hub_gates=gates,
         target=_listing(asked.target),
         draft=_listing(asked.draft),
+        revisions=(_revision(asked.target), _revision(asked.draft)),
     )
     return WholePlan(plan=await check(box, host.hardware, recipe, options), looks=looks)
 
@@ -83,6 +84,12 @@ async def whole_plan(
 def _listing(looked: hub.Looked | None) -> Listing | None:
     """What the Hub lists; a directory of the box is read there."""
     return None if looked is None or looked.want.is_local else listing_of(looked)
+
+
+def _revision(looked: hub.Looked | None) -> str:
+    """The commit that the Hub named, else the one that the files on the box came from; empty when neither is known."""
+    named = [looked.access.commit, *([looked.stored.commit] if looked.stored else [])] if looked else []
+    return next((str(commit) for commit in named if known(commit)), "")
 
 
 def _answered(gate: Gate, proved: set[str]) -> Gate:

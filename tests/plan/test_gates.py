@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from console.config.exactness import Exactness
 from console.events.host import GpuProcess
 from console.gates.drafter import Pair, drafter_gate
 from console.gates.gate import Gate, GateName, Verdict
@@ -92,6 +93,23 @@ def test_tree_drafting_over_recurrent_layers_is_flagged() -> None:
     )
     assert (gate.verdict, gate.state) == ("warn", "inexact_verification")
     assert any("50" in way for way in gate.way_out)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "equal", "verdict"), [(84, 84, "pass"), (50, 50, "pass"), (49, 49, "warn"), (84, 83, "warn")]
+)
+def test_enough_equal_greedy_answers_lift_the_warning(prompts: int, equal: int, verdict: str) -> None:
+    hybrid = ModelConfig({**kimi_config().data, "layer_types": ["linear_attention"] * 45 + ["full_attention"] * 16})
+    seen = Exactness(run="run-tree", baseline="run-ar", prompts=prompts, equal=equal)
+    gate = drafter_gate(
+        Pair(
+            algorithm="NGRAM", target_id="x/y", target=hybrid, engine=recorded_engine("0.5.23"), layout=Layout(tp=8),
+            key="5f0c", exactness=seen,
+        )
+    )  # fmt: skip
+    assert gate.verdict == verdict
+    assert f"{equal} of {prompts}" in gate.sentence
+    assert gate.numbers["pair"] == "5f0c"
 
 
 def test_recurrent_layers_that_the_file_does_not_count_are_flagged_for_a_tree_alone() -> None:

@@ -32,6 +32,7 @@ class Behaviour:
     metrics: bool = True
     flush: list[int] = field(default_factory=lambda: [200])  # statuses of the flushes; the last one stays
     new_args_after: int = 0  # the effective arguments change with the n-th question
+    info: dict[str, Any] = field(default_factory=dict)  # further effective arguments
 
 
 class MockSGLang:
@@ -110,6 +111,7 @@ class MockSGLang:
             "api_key": "sk-secret",
             "tp_size": 2 if changed else 1,
             "version": "0.5.23",
+            **self.behaviour.info,
             "internal_states": [
                 {"effective_max_running_requests_per_dp": self.behaviour.max_running, "api_key": "sk-secret"}
             ],

@@ -7,6 +7,7 @@ carries text; the mismatch with the final usage then shows.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from typing import Any
@@ -17,7 +18,7 @@ except ImportError:
     loads = json.loads
 
 COUNT = b'"completion_tokens":'
-RUNNING = (b'"finish_reason":null', b'"finish_reason": null')
+RUNNING = b'"finish_reason":null'
 
 
 def speculation(meta: dict[str, Any]) -> list[Any] | None:
@@ -34,7 +35,7 @@ def speculation(meta: dict[str, Any]) -> list[Any] | None:
 
 
 class Reader:
-    """What one streamed answer has said so far."""
+    """What one streamed answer has said so far. `said`: the hash of a whole native answer."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -45,6 +46,7 @@ class Reader:
         self.prompt_tokens: int | None = None
         self.cached_tokens: int | None = None
         self.spec: list[Any] | None = None
+        self.said: str | None = None
 
     def read(self, payload: bytes) -> int:
         """New tokens of one event. Sets `kind` to content, reasoning, tool or raw."""
@@ -61,18 +63,22 @@ class Reader:
 
 
 class NativeReader(Reader):
-    """`/generate`: `text` is cumulative, so the numbers are taken by position; first and last event are parsed.
+    """`/generate`: `text` is cumulative, so the number is taken by position; first and last event are parsed, and
+    whatever is not spelled in SGLang's compact way.
 
     A quote inside the text is escaped, so that the searched keys cannot occur in it.
     """
 
     def read(self, payload: bytes) -> int:
-        place = payload.rfind(COUNT) if self.count else -1
-        if place >= 0 and (RUNNING[0] in payload or RUNNING[1] in payload):
-            place += len(COUNT)
-            digits = payload[place : place + 12].partition(b",")[0].rstrip(b"}")
-            self.kind = "raw"
-            return self._advance(int(digits))
+        at = payload.rfind(COUNT)
+        if self.count and at > 0 and payload.rfind(RUNNING, 0, at) > 0:
+            digits = payload[at + len(COUNT) : payload.find(b",", at)]
+            if digits.isdigit():
+                new = int(digits) - self.count
+                if new <= 0:
+                    return 0
+                self.count += new
+                return new
         return 0 if payload == b"[DONE]" else self._read_whole(payload)
 
     def _read_whole(self, payload: bytes) -> int:
@@ -86,6 +92,7 @@ class NativeReader(Reader):
             self.finish = reason.get("type", "") if isinstance(reason, dict) else str(reason)
             self.usage = meta.get("completion_tokens")
             self.spec = speculation(meta)
+            self.said = hashlib.sha256(str(body.get("text")).encode()).hexdigest()
         self.prompt_tokens = meta.get("prompt_tokens")
         self.cached_tokens = meta.get("cached_tokens")
         self.kind = "raw"

@@ -10,12 +10,13 @@ from time import monotonic
 from typing import Any, Callable, cast
 
 from .backends import Reader
-from .http import BadResponse, Response
+from .http import BadResponse, Response, lone_event
 from .sse import Splitter
 
 # One receive buffer for all connections: bytes are copied out before the loop goes on, and no read allocates
 # the 256 KiB that a plain Protocol costs.
 BUFFER = memoryview(bytearray(65536))
+ANSWERS = ("content", "tool")
 
 
 class Exchange:
@@ -70,6 +71,7 @@ class Exchange:
             "cached": reader.cached_tokens,
             "spec": reader.spec,
             "category": self.category,
+            "said": reader.said,
         }
 
 
@@ -96,6 +98,7 @@ class Stream(asyncio.BufferedProtocol):
         self._exchange: Exchange | None = None
         self._response = Response()
         self._splitter = Splitter()
+        self._between = False
         self._fresh = True
 
     @property
@@ -112,7 +115,7 @@ class Stream(asyncio.BufferedProtocol):
     def send(self, exchange: Exchange) -> None:
         assert self._transport is not None
         self._exchange = exchange
-        self._response, self._splitter = Response(), Splitter()
+        self._response, self._splitter, self._between = Response(), Splitter(), False
         exchange.t0 = monotonic()
         self._transport.write(exchange.body)
 
@@ -127,39 +130,48 @@ class Stream(asyncio.BufferedProtocol):
             self.close()
             return
         try:
-            self._read(exchange, data, now)
+            payload = lone_event(data) if self._between else None
+            if payload is None:
+                self._read(exchange, data, now)
+            elif self._take(exchange, payload, now):
+                self._counters.reads += 1
         except (BadResponse, ValueError, KeyError, AttributeError, TypeError) as error:
             exchange.error = f"bad_response: {error}"
             self.close()
             self._finish(now)
 
     def _read(self, exchange: Exchange, data: bytes, now: float) -> None:
-        response, reader, counters = self._response, exchange.reader, self._counters
+        response = self._response
         pieces = response.feed(data)
         exchange.http = response.status
         if response.status not in (0, 200):
             exchange.plain += b"".join(pieces)[:500]
             pieces = []
-        seen = 0
-        for piece in pieces:
-            for payload in self._splitter.feed(piece):
-                new = reader.read(payload)
-                if new:
-                    seen += 1
-                    if exchange.answer is None and reader.kind in ("content", "tool"):
-                        exchange.answer = len(exchange.times)
-                    exchange.times.append(now)
-                    exchange.tokens.append(new)
-                    counters.tokens += new
-        counters.events += seen
+        seen = sum(self._take(exchange, payload, now) for piece in pieces for payload in self._splitter.feed(piece))
+        self._between = response.between and self._splitter.between
         if seen:
-            counters.reads += 1
-            counters.coalesced += seen > 1
+            self._counters.reads += 1
+            self._counters.coalesced += seen > 1
         if response.complete:
             if not response.reusable:
                 self.close()
             self._fresh = False
             self._finish(now)
+
+    def _take(self, exchange: Exchange, payload: bytes, now: float) -> bool:
+        """Whether this event holds new tokens; they are noted."""
+        reader = exchange.reader
+        new = reader.read(payload)
+        if not new:
+            return False
+        if exchange.answer is None and reader.kind in ANSWERS:
+            exchange.answer = len(exchange.times)
+        exchange.times.append(now)
+        exchange.tokens.append(new)
+        counters = self._counters
+        counters.tokens += new
+        counters.events += 1
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         exchange = self._exchange

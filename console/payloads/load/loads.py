@@ -1,6 +1,7 @@
-"""Two ways to put load on a server: C users that always wait for an answer, and arrivals that never wait.
+"""Three ways to put load on a server: C users that always wait for an answer, the same until every prompt was asked
+once, and arrivals that never wait.
 
-Both start requests without a task per request; a finished one starts the next in the same callback.
+All start requests without a task per request; a finished one starts the next in the same callback.
 """
 
 from __future__ import annotations
@@ -52,6 +53,11 @@ class Load:
 
     def running(self) -> list[Exchange]:
         return [stream.exchange for stream in self._streams if stream.exchange is not None]
+
+    @property
+    def over(self) -> bool:
+        """Nothing more will be asked."""
+        return False
 
     def settled(self) -> bool:
         """The start has been digested; the rate may be looked at."""
@@ -171,6 +177,34 @@ class ClosedLoop(Load):
             if sum(exchange.tokens) >= self.osl:
                 waiting.discard(self._slot_of[exchange.index])
         return not waiting
+
+
+class Once(Load):
+    """C users who ask every prompt of the data set once, whole; the number of an exchange is its prompt's."""
+
+    def __init__(
+        self, concurrency: int, backend: Backend, prompts: Prompts, osl: int, counters: Counters, seed: str
+    ) -> None:
+        super().__init__(backend, prompts, osl, counters, seed)
+        self.concurrency = concurrency
+
+    @property
+    def over(self) -> bool:
+        return self.active == 0 and self.started >= self.prompts.total
+
+    def start(self) -> None:
+        for _ in range(self.concurrency):
+            self._next()
+
+    def _next(self) -> None:
+        if self.started < self.prompts.total:
+            self._dispatch(self._exchange())
+
+    def _after(self, exchange: Exchange, failed: bool) -> None:
+        self._next()
+
+    def settled(self) -> bool:
+        return True
 
 
 class OpenLoop(Load):

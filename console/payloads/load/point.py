@@ -16,7 +16,7 @@ from .backends import Backend
 from .client import Counters, micros
 from .gpus import PERIOD_S, Sampler
 from .health import Health
-from .loads import ClosedLoop, Load, OpenLoop, poisson
+from .loads import ClosedLoop, Load, Once, OpenLoop, poisson
 from .output import Output
 from .prompts import Prompts
 from .server import NotStarted, Server
@@ -24,6 +24,9 @@ from .server import NotStarted, Server
 STEPS = 20
 DRAIN_S = 30.0
 TICK_S = 1.0
+ONCE_S = 0.1
+# Arguments (0.5.11, 0.5.23) with which an event holds the new text alone, not the answer so far.
+IN_PIECES = ("stream_output", "incremental_streaming_output")
 
 
 class Point:
@@ -46,17 +49,20 @@ class Point:
     def _new_load(self) -> Load:
         config = self.config
         seed = f"{config['nonce_seed']}:{config['name']}"
-        prompts = Prompts(config["dataset"], seed, config.get("cache", "cold") == "cold")
+        once = bool(config.get("once"))
+        prompts = Prompts(config["dataset"], seed, config.get("cache", "cold") == "cold" and not once)
         rest = (Backend(config), prompts, int(config["osl"]), self.counters, seed)
         rate = config.get("rate")
         if not rate:
-            return ClosedLoop(int(config["concurrency"]), *rest)
+            return (Once if once else ClosedLoop)(int(config["concurrency"]), *rest)
         horizon = float(config["warmup_max_s"]) + float(config["window_max_s"])
         return OpenLoop(poisson(rate, max(1, round(rate * horizon)), seed), int(config.get("cap") or 0), *rest)
 
     async def run(self) -> dict[str, Any]:
         """The result; raises NotStarted. Its times are microseconds since `epoch_m`."""
         before = await self.server.snapshot()
+        if self.config.get("once") and any(before["info"].get(name) for name in IN_PIECES):
+            raise NotStarted("the server streams its answers in pieces: they cannot be compared whole")
         self._enter("flush")
         cold = self.config.get("cache", "cold") == "cold"
         flushed = await self.server.flush(float(self.config.get("flush_s", 60))) if cold else "kept"
@@ -119,7 +125,7 @@ class Point:
 
     @property
     def _over(self) -> bool:
-        return self.stopped.is_set() or bool(self.load.gone)
+        return self.stopped.is_set() or bool(self.load.gone) or self.load.over
 
     def _saturated(self) -> bool:
         return bool(self.spec.get("rate")) and steady.saturated(self._active, self._ttfts)
@@ -133,7 +139,9 @@ class Point:
             await asyncio.wait_for(self.stopped.wait(), seconds)
 
     async def _warm_up(self) -> bool:
-        """True when the rate has settled; False at the cap or when it was ended."""
+        """True when the rate has settled; False at the cap or when it was ended. Asking once has no steady state."""
+        if self.config.get("once"):
+            return True
         begun, tokens, bins = monotonic(), self.counters.tokens, []
         while not self._over and monotonic() - begun < float(self.config["warmup_max_s"]):
             start = monotonic()
@@ -151,8 +159,10 @@ class Point:
         self.health.reset()
         length, longest = float(self.config["window_s"]), float(self.config["window_max_s"])
         a = monotonic()
+        while self.config.get("once") and not self._over and monotonic() - a < longest:
+            await self._pause(ONCE_S)
         marks = [(a, self.counters.tokens)]
-        converged = False
+        converged = bool(self.config.get("once"))
         while not self._over and not converged:
             due = a + len(marks) * length / STEPS
             await self._pause(max(0.0, due - monotonic()))

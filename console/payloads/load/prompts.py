@@ -33,6 +33,11 @@ class Prompts:
         if self.kind == "texts" and not self._items:
             raise ValueError("the data set is empty")
 
+    @property
+    def total(self) -> int:
+        """Prompts that came with the configuration."""
+        return len(self._items)
+
     def next(self) -> tuple[Any, str, int]:
         self._count += 1
         if self.kind == "ids":

@@ -16,10 +16,12 @@ class Splitter:
         self._rest = b""
         self._data: list[bytes] = []
 
+    @property
+    def between(self) -> bool:
+        """The next byte begins an event."""
+        return not self._rest and not self._data
+
     def feed(self, piece: bytes) -> list[bytes]:
-        alone = piece[:6] == b"data: " and not self._rest and not self._data
-        if alone and piece.find(b"\n") == len(piece) - 2 and piece[-1:] == b"\n" and piece[-3:-2] != b"\r":
-            return [piece[6:-2]]  # one whole event, as nearly all of them come
         lines = (self._rest + piece if self._rest else piece).split(b"\n")
         self._rest = lines.pop()
         payloads: list[bytes] = []
