@@ -16,6 +16,7 @@ from textual.theme import Theme
 
 from widgets.cells import Span
 from widgets.glyphs import ASCII, ASCII_CLASS, UNICODE, Glyphs
+from widgets.kept import Kept
 
 _INKS: WeakKeyDictionary[App[object], dict[str, Style]] = WeakKeyDictionary()
 
@@ -36,7 +37,7 @@ def ink_style(app: App[object], ink: str) -> Style:
     return style
 
 
-class Painted(ScrollView):
+class Painted(Kept, ScrollView):
     """A widget that paints spans by line. Subclasses implement `paint_line(y) -> spans` and `line_count`."""
 
     ALLOW_SELECT = False

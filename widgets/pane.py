@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
+
 from textual.containers import Vertical
 from textual.content import Content
+from textual.geometry import Region
 from textual.widget import Widget
 
-from widgets.glyphs import ASCII, ASCII_CLASS, UNICODE
+from widgets.glyphs import ASCII, ASCII_CLASS, UNICODE, Glyphs
+from widgets.kept import Kept
 
 
-class Pane(Vertical):
+class Pane(Kept, Vertical):
     """Title, a note beside it, keys at the bottom edge; `set_stale` dims the contents and shows the age."""
 
     ALLOW_MAXIMIZE = True  # zoom takes the frame along, whatever inside it has the focus
@@ -29,37 +35,56 @@ class Pane(Vertical):
         self._note = ""
         self._stale = ""
         self._keys = keys
+        self._edge: tuple[Region, ...] = ()
 
     def on_mount(self) -> None:
-        self._write()
+        self._write_title()
+        self._write_keys()
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Textual repaints all of a widget whose border title changes: here it is the edge with the title alone."""
+        return super().refresh(*(regions or self._edge), repaint=repaint, layout=layout, recompose=recompose)
 
     def set_title(self, title: str, note: str = "") -> None:
         """Change the title and the note beside it."""
         if (title, note) != (self._title, self._note):
             self._title, self._note = title, note
-            self._write()
+            self._write_title()
 
     def set_keys(self, keys: str) -> None:
         """Change the keys named at the bottom edge, such as `[r] check again`."""
         if keys != self._keys:
             self._keys = keys
-            self._write()
+            self._write_keys()
 
     def set_stale(self, text: str) -> None:
         """`stale 14 s` dims the contents and stands in the title; an empty text is fresh."""
         if text != self._stale:
             self._stale = text
             self.set_class(bool(text), "-stale")
-            self._write()
+            self._write_title()
 
-    def _write(self) -> None:
-        if not self.is_attached:
-            return
-        glyphs = ASCII if self.app.has_class(ASCII_CLASS) else UNICODE
+    def _write_title(self) -> None:
+        glyphs = self._glyphs
         parts = [(glyphs.text(self._title), "bold")]
         if self._stale:  # before the note: a narrow title is cut at its end
             parts.append((f"  {glyphs.of('stale')} {glyphs.text(self._stale)}", "bold $warn"))
         if self._note:
             parts.append((f"  {glyphs.text(self._note)}", "$dim"))
-        self.border_title = Content.assemble(*parts)
-        self.border_subtitle = Content.assemble((glyphs.text(self._keys), "$dim"))
+        with self._at_line(0):
+            self.border_title = Content.assemble(*parts)
+
+    def _write_keys(self) -> None:
+        with self._at_line(self.outer_size.height - 1):
+            self.border_subtitle = Content.assemble((self._glyphs.text(self._keys), "$dim"))
+
+    @property
+    def _glyphs(self) -> Glyphs:
+        return ASCII if self.is_attached and self.app.has_class(ASCII_CLASS) else UNICODE
+
+    @contextmanager
+    def _at_line(self, y: int) -> Iterator[None]:
+        """What asks for a repaint of the pane means this line of it; regions count from the content."""
+        self._edge = (Region(0, y, self.outer_size.width, 1).translate(-self.content_offset),)
+        yield
+        self._edge = ()

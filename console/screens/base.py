@@ -9,29 +9,21 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
-from console.intents import available
 from console.screens.deck import deck_of
+from console.screens.footer import footer, valid_key
 from console.screens.frame import Frame, frame_of
 from console.screens.header import paint_header
 from console.screens.pane import DeckPane
 from console.screens.replay_bar import replay_line
-from console.views.next import next_step
-from widgets.cells import Cell, Line, Piece, StateKind
+from console.views.next import next_steps
+from widgets.cells import StateKind
 from widgets.header_bar import HeaderBar
+from widgets.kept import Kept
 from widgets.lines import Lines
 from widgets.next_line import KeyHint, NextLine
 
-_KEY_NAMES = {"question_mark": "?", "colon": ":", "exclamation_mark": "!", "left_square_bracket": "[",
-              "right_square_bracket": "]", "escape": "esc", "slash": "/", "ampersand": "&", "full_stop": ".",
-              "left_curly_bracket": "{", "right_curly_bracket": "}", "plus": "+", "minus": "-"}  # fmt: skip
 
-
-def key_name(key: str) -> str:
-    """A key as the user knows it."""
-    return _KEY_NAMES.get(key, key)
-
-
-class DeckScreen(Screen[None]):
+class DeckScreen(Kept, Screen[None]):
     """Subclasses give `body()`; every DeckPane in it is painted on the frame clock."""
 
     ALLOW_IN_MAXIMIZED_VIEW = "#header, #next, #replay-bar, #footer"
@@ -74,18 +66,11 @@ class DeckScreen(Screen[None]):
                     pane.paint(frame)
             if player := deck_of(self).player:
                 self.query_one("#replay-bar", Lines).set_lines([replay_line(player)])
-            self.query_one("#footer", Lines).set_lines([_footer(frame)])
+            self.query_one("#footer", Lines).set_lines([footer(frame, self.size.width)])
 
     def _paint_next(self, frame: Frame) -> None:
-        step = next_step(frame.host, frame.now)
-        keys = [KeyHint(step.key, "")] if step.key else []
-        self.query_one(NextLine).set_next(cast(StateKind, step.level), step.sentence, keys)
-
-
-def _footer(frame: Frame) -> Line:
-    pieces: list[Piece] = [Cell(" ")]
-    for intent in available(frame.situation):
-        if intent.footer:
-            pieces += [Cell(key_name(intent.keys[0]), "key"), Cell(f" {intent.title.lower()}   ", "dim")]
-    pieces += [Cell("0-8", "key"), Cell(" screens", "dim")]
-    return Line(tuple(pieces))
+        steps = next_steps(frame.host, frame.now)
+        step, more = steps[0], sum(one.level in ("fail", "warn") for one in steps)
+        keys = [KeyHint(key, "")] if (key := valid_key(step.key, frame)) else []
+        count = f"1/{more}" if more > 1 and step.level in ("fail", "warn") else ""
+        self.query_one(NextLine).set_next(cast(StateKind, step.level), step.sentence, keys, count)
