@@ -146,7 +146,7 @@ def _drafter(inputs: Inputs) -> Drafter | Unknown | None:
     if inputs.draft is None or not inputs.args.get("speculative-algorithm"):
         return None
     draft: Repository = inputs.draft
-    held, source = _draft_bytes(draft, inputs.layout)
+    held, source = draft_bytes(draft, inputs.layout)
     if not known(held):
         return Unknown(f"the drafter's weights: {held.reason}")
     layers = draft.config.count("num_hidden_layers") if known(draft.config) else draft.config
@@ -162,7 +162,8 @@ def _drafter(inputs: Inputs) -> Drafter | Unknown | None:
     )
 
 
-def _draft_bytes(draft: Repository, layout: Layout) -> tuple[float | Unknown, str]:
+def draft_bytes(draft: Repository, layout: Layout) -> tuple[float | Unknown, str]:
+    """Bytes of the drafter on one GPU before it was ever loaded, and where the number comes from."""
     if known(draft.weights) and draft.weights.source == "file headers":
         return stage_bytes(draft.weights, Layout(tp=layout.tp, dp=layout.dp))[0], draft.weights.source
     if known(draft.total_bytes):

@@ -52,7 +52,7 @@ class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     ports: tuple[PortAnswer, ...] | Unknown
     own_pids: frozenset[int] = frozenset()
     concurrency: int | None = None
-    measured: Measured | None = None
+    measured: Measured = Measured()
     revisions: tuple[str, str] = ("", "")
     exactness: Exactness | None = None
     ready_recipes: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from console.values import Unknown
 
 # CUDA context and communication buffers of a rank, outside SGLang's fraction: 0.5 to 1 GiB were measured.
 CONTEXT_BYTES = int(0.7 * GIB)
+MEASURED = "measured on this box"
 
 
 class GpuRoom(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,9 +43,11 @@ class Drafter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """What the same model and layout took on this box: resident bytes per GPU of each pipeline stage."""
+    """What the same model and layout took on this box: resident bytes per GPU, of the target in each pipeline stage and
+    of the drafter. None: not measured, or of another model by now."""
 
-    weights_bytes: tuple[float, ...]
+    weights_bytes: tuple[float, ...] | None = None
+    draft_bytes: float | None = None
 
 
 class FitRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +66,7 @@ class FitRequest(msgspec.Struct, frozen=True, kw_only=True):
     page_size: int = 1
     multimodal: bool = False
     drafter: Drafter | None = None
-    measured: Measured | None = None
+    measured: Measured = Measured()
     max_total_tokens: int | None = None
     swa_ratio: float = SWA_RATIO
     dsa_fp8: bool = False
@@ -122,7 +125,7 @@ def fit(request: FitRequest) -> Fit:
     if request.max_total_tokens:
         tokens = min(tokens, request.max_total_tokens)
     tightest = min(stages, key=lambda stage: (stage.budget.kv_bytes > 0, stage.tokens, stage.budget.kv_bytes))
-    ratio = 0.0 if request.measured else request.weights.ratio
+    ratio = 0.0 if request.measured.weights_bytes else request.weights.ratio
     return Fit(
         gpus=tuple(_bar(request, stages, rank, pre, fraction) for rank in range(len(request.gpus))),
         fraction=fraction,
@@ -139,11 +142,11 @@ def fit(request: FitRequest) -> Fit:
 
 
 def _stages(request: FitRequest, pre: float, fraction: float) -> tuple[_Stage, ...]:
-    held = request.measured.weights_bytes if request.measured else stage_bytes(request.weights, request.layout)
+    held = request.measured.weights_bytes or stage_bytes(request.weights, request.layout)
     mm = MM_CACHE_BYTES if request.multimodal else 0
     result = []
     for index, layers in enumerate(pp_split(request.shape.layers, request.layout.pp)):
-        draft = request.drafter.weights_bytes if request.drafter else 0.0
+        draft = (request.measured.draft_bytes or request.drafter.weights_bytes) if request.drafter else 0.0
         budget = kv_budget(pre, pre - held[index] - draft, fraction, mm)
         cell = _cell(request, layers)
         tokens = max_tokens(budget.kv_bytes, cell, request.page_size)
@@ -189,10 +192,10 @@ def _bar(request: FitRequest, stages: tuple[_Stage, ...], rank: int, pre: float,
 
 
 def _sources(request: FitRequest) -> tuple[tuple[str, str], ...]:
-    weights = "measured on this box" if request.measured else request.weights.source
+    weights = MEASURED if request.measured.weights_bytes else request.weights.source
     pairs = [("weights", weights), ("kv", f"formula of SGLang {VERSION}"), ("fraction", _fraction_source(request))]
     if request.drafter:
-        pairs.insert(1, ("drafter", request.drafter.source))
+        pairs.insert(1, ("drafter", MEASURED if request.measured.draft_bytes else request.drafter.source))
     return (*pairs, ("gpus", "NVML of this box"))
 
 
@@ -206,9 +209,9 @@ def _caveats(request: FitRequest) -> tuple[str, ...]:
     said = []
     if request.version != VERSION:
         said.append(f"the formulas are SGLang {VERSION}'s, the box has {request.version}")
-    if request.weights.note and not request.measured:
+    if request.weights.note and not request.measured.weights_bytes:
         said.append(request.weights.note)
-    if request.weights.resident != 1.0 and not request.measured:
+    if request.weights.resident != 1.0 and not request.measured.weights_bytes:
         said.append("this format is laid out anew while loading: 9 to 13 % above the files")
     if request.drafter and isinstance(request.drafter.shape, Unknown):
         said.append(f"the drafter's KV shape is unknown ({request.drafter.shape.reason}): taken from the target's")

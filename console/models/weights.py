@@ -34,7 +34,8 @@ class LayerBytes(msgspec.Struct, frozen=True):
 
 class Weights(msgspec.Struct, frozen=True, kw_only=True):
     """A model's weights. `ratio` is the uncertainty of every number here before the first load (0.02 = ± 2 %);
-    `resident` scales file bytes to loaded bytes where a format is laid out anew; `note` is a caveat."""
+    `resident` scales file bytes to loaded bytes where a format is laid out anew;
+    `tables`: what the code computes itself and keeps on every GPU; `note` is a caveat."""
 
     embed: float
     head: float
@@ -43,6 +44,7 @@ class Weights(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     ratio: float
     resident: float = 1.0
+    tables: float = 0.0
     note: str = ""
 
     @property
@@ -93,7 +95,7 @@ def stage_bytes(weights: Weights, layout: Layout) -> tuple[float, ...]:
             held += weights.embed / ranks + weights.vision
         if stage == layout.pp - 1:
             held += weights.head / ranks
-        result.append(held * weights.resident)
+        result.append(held * weights.resident + weights.tables)
     return tuple(result)
 
 
@@ -105,11 +107,12 @@ _REPLICATED = re.compile(r"q_a_proj|kv_a_proj|layernorm|norm|\.gate\.|router|e_s
 _ATTENTION = re.compile(r"\.(?:self_attn|attn|attention|linear_attn|mixer)\.")
 
 
-def weights_from_headers(groups: tuple[TensorGroup, ...], layers: int | Unknown) -> Weights | Unknown:
-    """Placement of the tensors that the file headers list; layers past `layers` (multi-token prediction) are
-    not loaded and not counted. A drafter without embedding or head simply has none."""
+def weights_from_headers(groups: tuple[TensorGroup, ...], config: ModelConfig) -> Weights | Unknown:
+    """Placement of the tensors that the file headers list; layers past the configuration's (multi-token prediction)
+    are not loaded and not counted. A drafter without embedding or head simply has none."""
     if not groups:
         return Unknown("no tensor in the file headers")
+    layers = config.count("num_hidden_layers")
     found: dict[int, list[float]] = {}
     embed = head = vision = 0.0
     for group in groups:
@@ -126,7 +129,10 @@ def weights_from_headers(groups: tuple[TensorGroup, ...], layers: int | Unknown)
         else:
             head += group.bytes
     rows = tuple(LayerBytes(*found.get(index, ())) for index in range(max(found, default=-1) + 1))
-    return Weights(embed=embed, head=head, vision=vision, layers=rows, source="file headers", ratio=0.005)
+    return Weights(
+        embed=embed, head=head, vision=vision, layers=rows, source="file headers", ratio=0.005,
+        tables=position_table(config),
+    )  # fmt: skip
 
 
 def _place(name: str) -> int:
@@ -161,15 +167,38 @@ def weights_from_config(config: ModelConfig, vision_bytes: float = 0.0) -> Weigh
     projection = _fusion(config) * widths.base
     method = config.quantization
     mxfp4 = isinstance(method, Quantization) and method.method == "mxfp4"
+    own = 0 if _is_block_drafter(config) else 1  # a block drafter takes the target's embedding and head
     return Weights(
-        embed=counts.embed * widths.base,
-        head=(counts.head + counts.final_norm) * widths.base,
+        embed=own * counts.embed * widths.base,
+        head=(own * counts.head + counts.final_norm) * widths.base,
         vision=vision_bytes + projection,
         layers=tuple(_layer(counts, widths, index) for index in range(counts.layers)),
         source="counted from config.json",
         ratio=0.02 if mxfp4 else 0.01,
         resident=1.11 if mxfp4 else 1.0,
+        tables=position_table(config),
     )
+
+
+def position_table(config: ModelConfig) -> int:
+    """Bytes of the rotary table: cosine and sine of each position in 32 bits, one for all layers, on every GPU
+    (`RotaryEmbedding._compute_cos_sin_cache`). A drafter has its own. 0 where the file does not give its size."""
+    positions, width = config.count("max_position_embeddings"), config.count("qk_rope_head_dim", "head_dim")
+    if not known(width):
+        hidden, heads = config.count("hidden_size"), config.count("num_attention_heads")
+        width = hidden // heads if known(hidden) and known(heads) and heads else 0
+    partial = config.find(_is_share, ("partial_rotary_factor",))
+    share = float(partial.value) if known(partial) else 1.0
+    return 4 * positions * int(width * share) if known(positions) else 0
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
+
+
+def _is_block_drafter(config: ModelConfig) -> bool:
+    names = config.architectures
+    return known(names) and names[0].startswith("DFlash")
 
 
 def _fusion(config: ModelConfig) -> int:

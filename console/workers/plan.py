@@ -15,6 +15,7 @@ from console.config.starts import earlier_starts
 from console.events.plan import GateChecked, PlanChecked, PlanStarted
 from console.gates.arguments import Validation
 from console.gates.assess import assess, findings_of, may_validate
+from console.gates.fitting import draft_bytes
 from console.gates.gate import Gate
 from console.gates.gpus import GpuView, choose, gpus_gate, views_of
 from console.gates.inputs import Inputs, gpus_needed
@@ -139,16 +140,25 @@ def _ready(box: str, inputs: Inputs) -> tuple[str, ...]:
     return ready_recipes(box, name)
 
 
-def _measured(box: str, inputs: Inputs) -> Measured | None:
-    """What the last start of this recipe took, unless the recipe is another one by now: one stage, within a fifth
-    of the estimate."""
+def _measured(box: str, inputs: Inputs) -> Measured:
+    """What the last start of this recipe took, target and drafter each unless it is another one by now: one stage,
+    within a fifth of the estimate."""
     starts, weights = earlier_starts(box, inputs.recipe.name), inputs.target.weights
-    taken = starts[-1].actuals.get("weights_gb") if starts else None
-    if taken is None or not known(weights) or inputs.layout.pp != 1:
-        return None
-    estimate = stage_bytes(weights, inputs.layout)[0]
-    alike = abs(taken * GIB / estimate - 1) <= 0.2 if estimate else False
-    return Measured(weights_bytes=(taken * GIB,)) if alike else None
+    if not starts or inputs.layout.pp != 1:
+        return Measured()
+    actuals, planned = starts[-1].actuals, stage_bytes(weights, inputs.layout)[0] if known(weights) else 0.0
+    drafted = draft_bytes(inputs.draft, inputs.layout)[0] if inputs.draft else 0.0
+    held = _alike(actuals.get("weights_gb"), planned)
+    return Measured(
+        weights_bytes=None if held is None else (held,),
+        draft_bytes=_alike(actuals.get("draft_gb"), drafted if known(drafted) else 0.0),
+    )
+
+
+def _alike(taken_gib: float | None, planned: float) -> float | None:
+    """The measured bytes, unless they are too far from the planned ones."""
+    taken = None if taken_gib is None else taken_gib * GIB
+    return taken if taken and planned and abs(taken / planned - 1) <= 0.2 else None
 
 
 def launch_of(inputs: Inputs) -> Launch | Unknown:

@@ -46,7 +46,7 @@ async def repository(box: Box, place: str | Unknown, listing: Listing | None) ->
     assert known(place)
     headers = await _headers(box, place)
     groups, total = headers if known(headers) else ((), headers)
-    weights: Weights | Unknown = weights_from_headers(groups, config.count("num_hidden_layers"))
+    weights: Weights | Unknown = weights_from_headers(groups, config)
     if not known(weights):
         listed = listing.total_bytes if listing else total
         weights = _listed(config, listed)

@@ -94,13 +94,13 @@ def test_header_groups_are_placed() -> None:
         TensorGroup("model.layers.2.mlp.up_proj.weight", 7777),
         TensorGroup("vision_tower.encoder.blocks.0.attn.weight", 50),
     )
-    weights = weights_from_headers(groups, layers=2)
+    weights = weights_from_headers(groups, ModelConfig({"num_hidden_layers": 2}))
     assert known(weights)
     first, second = weights.layers
     assert (weights.embed, weights.head, weights.vision) == (100, 90, 50)
     assert (first.attention, first.replicated) == (10, 4)
     assert (second.experts, second.mlp, second.replicated) == (800, 20, 3)
-    assert not known(weights_from_headers((), 2))
+    assert not known(weights_from_headers((), ModelConfig({})))
 
 
 def test_mixed_layer_types_are_counted_apart() -> None:

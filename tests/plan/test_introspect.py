@@ -103,7 +103,7 @@ def test_headers_give_the_bytes_that_the_configuration_counts(tmp_path: Path) ->
     (file,) = answer["files"]
     assert file["problem"] == ""
     assert file["size_bytes"] == file["expected_bytes"] == (folder / "model.safetensors").stat().st_size
-    weights = weights_from_headers(tuple(TensorGroup(*row) for row in answer["groups"]), 4)
+    weights = weights_from_headers(tuple(TensorGroup(*row) for row in answer["groups"]), ModelConfig(CONFIG))
     counted = parameters(ModelConfig(CONFIG))
     assert known(weights)
     assert known(counted)

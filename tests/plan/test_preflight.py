@@ -255,6 +255,20 @@ def test_what_a_start_took_replaces_the_estimate_unless_the_model_is_another_by_
         assert (numbers["plus_minus_bytes"] < estimate["plus_minus_bytes"]) == (source == "measured on this box")
 
 
+def test_a_drafter_that_was_loaded_here_is_planned_as_it_was_measured(project: Project, tmp_path: Path) -> None:
+    draft = model_directory(tmp_path / "models" / "draft")
+    project.recipe('tp = 1, speculative-algorithm = "STANDALONE"', f'draft = "{draft}"')
+    estimate = gate(project.check()[1], "memory")["numbers"]
+    planned = estimate["per_gpu"][0]["draft_bytes"]
+    assert planned > 0
+    for factor, source in ((1.1, "measured on this box"), (3.0, estimate["sources"]["drafter"])):
+        project.started("tiny", draft_gb=factor * planned / GIB)
+        numbers = gate(project.check()[1], "memory")["numbers"]
+        assert (numbers["sources"]["drafter"], numbers["sources"]["weights"]) == (source, "file headers")
+        taken = numbers["per_gpu"][0]["draft_bytes"] / planned
+        assert taken == pytest.approx(factor if source == "measured on this box" else 1, rel=1e-3)
+
+
 def test_recipes_of_the_same_class_that_were_ready_here_are_named(project: Project) -> None:
     project.recipe(extra='[recipes.older]\nextends = "tiny"\nargs = { tp = 1 }')
     assert gate(project.check("older")[1], "arguments")["numbers"]["ready_recipes"] == []
