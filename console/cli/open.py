@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,6 +14,7 @@ from console.cli.flags import Flags
 from console.cli.recording import recording_file
 from console.cli.stop import USAGE, StopError
 from console.config import Config, HostConfig
+from console.session.live import LiveSession
 
 
 @click.command("open")
@@ -25,15 +29,24 @@ def command(flags: Flags, hosts: tuple[str, ...]) -> None:
         raise StopError(USAGE, "The console prints no JSON; `gpudeck status HOST --json` does.")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise StopError(USAGE, "The console needs a terminal; `gpudeck status HOST` and `--json` do not.")
-    run(open_console(flags, boxes, config))
+    record = recording_file(flags, [box.name for box in boxes], config)
+    run(open_console(flags, boxes, config, record))
 
 
-async def open_console(flags: Flags, boxes: list[HostConfig], config: Config) -> None:
-    """The console over a live session with these boxes."""
+async def open_console(
+    flags: Flags,
+    boxes: list[HostConfig],
+    config: Config,
+    record: Path | None,
+    beside: Callable[[LiveSession], Coroutine[Any, Any, None]] | None = None,
+) -> None:
+    """The console over a live session with these boxes, and what goes on beside it."""
     from console.cli.screen import show
     from console.screens.asking import ScreenAsker
 
     asker = ScreenAsker()
-    async with live(flags, boxes, config, recording_file(flags, [box.name for box in boxes], config), asker) as session:
+    async with live(flags, boxes, config, record, asker) as session:
         session.looks_first = True
+        if beside:
+            session.supervisor.start("beside the console", beside(session))
         await show(session, config, asker=asker)

@@ -9,7 +9,7 @@ import os
 import signal
 import tempfile
 import venv
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,11 +22,15 @@ ALIAS = "demo"
 
 
 class DemoBox(NamedTuple):
-    """`ssh_config` leads to the host `demo`; `home` is the box's home directory, gone when the box is."""
+    """`ssh_config` leads to the host `demo`; `home` is the box's home directory, gone when the box is.
+
+    `cut` breaks every connection to it.
+    """
 
     home: Path
     ssh_config: Path
     hub: FakeHub
+    cut: Callable[[], None]
 
 
 @contextlib.asynccontextmanager
@@ -38,7 +42,7 @@ async def demo_box() -> AsyncIterator[DemoBox]:
         await asyncio.to_thread(_make_python, home / "venv")
         try:
             async with demo_server(home, _environment(home, hub), ALIAS) as server:
-                yield DemoBox(home, server.ssh_config, hub)
+                yield DemoBox(home, server.ssh_config, hub, server.cut)
         finally:
             await asyncio.to_thread(_switch_off, home)
 

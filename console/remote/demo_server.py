@@ -10,7 +10,8 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import asyncssh
@@ -20,11 +21,15 @@ _KILL_AFTER_S = 3.0
 
 
 class DemoServer(msgspec.Struct, frozen=True):
-    """A running server. `ssh_config` has the host `alias`, with everything that a login needs."""
+    """A running server. `ssh_config` has the host `alias`, with everything that a login needs.
+
+    `cut` breaks every connection, as a pulled cable does: what was started on them is left to itself.
+    """
 
     alias: str
     port: int
     ssh_config: Path
+    cut: Callable[[], None]
 
 
 @contextlib.asynccontextmanager
@@ -35,6 +40,7 @@ async def demo_server(directory: Path, env: Mapping[str, str], alias: str = "dem
     host_key, user_key = (asyncssh.generate_private_key("ssh-ed25519") for _ in range(2))
     authorized = asyncssh.import_authorized_keys(user_key.export_public_key().decode())
     running: set[asyncio.Task[None]] = set()
+    connections: set[asyncssh.SSHServerConnection] = set()
 
     async def serve(process: asyncssh.SSHServerProcess[bytes]) -> None:
         task = asyncio.current_task()
@@ -47,12 +53,12 @@ async def demo_server(directory: Path, env: Mapping[str, str], alias: str = "dem
 
     acceptor = await asyncssh.listen(
         "127.0.0.1", 0, server_host_keys=[host_key], authorized_client_keys=authorized, process_factory=serve,
-        server_factory=_Server, encoding=None, password_auth=False, kbdint_auth=False, gss_host=None,
-        agent_forwarding=False, x11_forwarding=False, allow_scp=False,
+        server_factory=partial(_Server, connections), encoding=None, password_auth=False, kbdint_auth=False,
+        gss_host=None, agent_forwarding=False, x11_forwarding=False, allow_scp=False,
     )  # fmt: skip
     try:
         config = _write_files(files, alias, acceptor.get_port(), host_key, user_key)
-        yield DemoServer(alias, acceptor.get_port(), config)
+        yield DemoServer(alias, acceptor.get_port(), config, partial(_cut, connections))
     finally:
         acceptor.close()
         for task in list(running):
@@ -61,7 +67,22 @@ async def demo_server(directory: Path, env: Mapping[str, str], alias: str = "dem
         await acceptor.wait_closed()
 
 
+def _cut(connections: set[asyncssh.SSHServerConnection]) -> None:
+    for connection in tuple(connections):
+        connection.abort()
+
+
 class _Server(asyncssh.SSHServer):
+    def __init__(self, connections: set[asyncssh.SSHServerConnection]) -> None:
+        self._connections = connections
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self._connection = conn
+        self._connections.add(conn)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._connections.discard(self._connection)
+
     def connection_requested(self, dest_host: str, dest_port: int, orig_host: str, orig_port: int) -> bool:
         return dest_host in ("127.0.0.1", "localhost", "::1")  # tunnels to the box's own servers
 

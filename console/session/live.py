@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from console import __version__
 from console.bus import Bus
@@ -39,6 +39,9 @@ from console.workers.looks import Looks
 from console.workers.runs_watch import RunsWatch
 from console.workers.serve_watch import ServeWatch
 from console.workers.tunnel import tunnel
+
+if TYPE_CHECKING:
+    from console.demo.box import DemoBox
 
 RecipeWork = Callable[[Box, HostState, Recipe], Coroutine[Any, Any, None]]
 
@@ -249,6 +252,10 @@ class LiveSession:
     def shell_command(self, host: str) -> Sequence[str]:
         """The arguments of an interactive shell on the box."""
         return self._ways.shell_command(self.links[host].host)
+
+    async def demo_box(self) -> DemoBox:
+        """The demo box behind the host of that name, for whoever plays its world."""
+        return await self._ways.demo_box()
 
     @property
     def recording(self) -> str:

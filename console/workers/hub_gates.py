@@ -38,10 +38,11 @@ def config_of(looked: Looked) -> ModelConfig | Unknown:
 def listing_of(looked: Looked) -> Listing:
     """What the memory check needs of a repository that is not on the box yet."""
     sizes = [file.size_bytes for file in looked.manifest.files] if looked.manifest else []
-    unknown = next((size for size in sizes if not known(size)), None)
-    total = sum(size for size in sizes if known(size))
-    missing = Unknown(f"the Hub did not list it: {looked.access.access}")
-    return Listing(config=config_of(looked), total_bytes=(unknown or total) if looked.manifest else missing)
+    total: int | Unknown = sum(size for size in sizes if known(size))
+    if looked.manifest is None:
+        total = Unknown(f"the Hub did not list it: {looked.access.access}")
+    unsized = next((size for size in sizes if not known(size)), total)
+    return Listing(config=config_of(looked), total_bytes=unsized)
 
 
 def _code_gate(looked: Looked, trusted: bool, accepted: Collection[str]) -> Gate | None:

@@ -87,12 +87,18 @@ def test_words_after_two_dashes_are_nobodys_flags(gpudeck: Gpudeck) -> None:
 
 
 def test_the_demo_runs_headless_to_its_end(gpudeck: Gpudeck) -> None:
-    done = gpudeck.run("demo")
+    done = gpudeck.run("demo", "--scenario", "quoting")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("DEMO")
     last = done.stdout.strip().splitlines()[-1]
     assert '"schema":"gpudeck.demo/1"' in last
     assert '"ok":true' in last
+
+
+def test_a_scenario_that_does_not_exist_names_the_nearest(gpudeck: Gpudeck) -> None:
+    done = gpudeck.run("demo", "--scenario", "gatet", "--json")
+    assert done.returncode == 2
+    assert "did you mean 'gated'?" in json.loads(done.stdout)["sentence"]
 
 
 def test_the_demo_box_is_a_box_like_any_other(gpudeck: Gpudeck) -> None:

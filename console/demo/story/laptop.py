@@ -1,0 +1,68 @@
+"""The laptop of the story: folders of its own, so that nothing of the user's is read or changed, and its recipes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+KINDS = ("CONFIG", "DATA", "STATE", "CACHE")
+STANDIN_SPEED = "20"  # a start on the demo box takes a fraction of a second
+
+# Beside the shipped ones: each leads into one mistake.
+RECIPES = """
+[recipes.night]
+extends = "demo"
+args = { max-running-requests = 64 }
+
+[recipes.night-tp8]
+extends = "demo"
+args = { tp = 8 }
+
+[recipes.night-ngram]
+extends = "demo"
+description = "speculation, and nothing said of how many requests may run"
+args = { speculative-algorithm = "NGRAM", speculative-num-draft-tokens = 8, enable-metrics = true }
+
+[recipes.night-unsized]
+extends = "demo"
+model = "demo/Unsized"
+
+[recipes.night-silent]
+extends = "demo"
+model = "demo/Silent"
+
+[recipes.night-nested]
+extends = "demo"
+model = "demo/Nested"
+
+[recipes.night-large]
+extends = "demo"
+model = "demo/Large"
+
+[recipes.night-huge]
+extends = "demo"
+model = "demo/Huge"
+"""
+
+
+@contextlib.contextmanager
+def own_laptop() -> Iterator[Path]:
+    """This process with configuration, runs and memory of its own, and a demo box whose servers start fast."""
+    with tempfile.TemporaryDirectory(prefix="gpudeck-story-") as directory:
+        folders = {f"XDG_{kind}_HOME": str(Path(directory) / kind.lower()) for kind in KINDS}
+        recipes = Path(folders["XDG_CONFIG_HOME"]) / "gpudeck" / "recipes"
+        recipes.mkdir(parents=True)
+        (recipes / "night.toml").write_text(RECIPES, "utf-8")
+        before = {name: os.environ.get(name) for name in (*folders, "SGLANG_STANDIN_SPEED")}
+        os.environ.update(folders, SGLANG_STANDIN_SPEED=STANDIN_SPEED)
+        try:
+            yield Path(directory)
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    os.environ.pop(name, None)
+                else:
+                    os.environ[name] = value
