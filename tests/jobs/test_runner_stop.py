@@ -11,33 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.jobbox import JobBox, alive, drained, ended, kill, logged, record, until
-
-# A server that ends at TERM and leaves children that ignore it: a new session, and a double fork.
-STUBBORN = """
-import os, signal, sys, time
-BARE = "import os, time; os.write(1, ('bare %d' % os.getpid() + chr(10)).encode()); time.sleep(600)"
-def say(name):
-    os.write(1, b"%s %d\\n" % (name.encode(), os.getpid()))  # one write: no other can come between
-def stubborn(name):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    say(name)
-    time.sleep(600)
-if os.fork() == 0:
-    os.setsid()
-    stubborn("session")
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() == 0:
-        os.setsid()
-        stubborn("double")
-    os._exit(0)
-if os.fork() == 0:
-    os.environ.clear()
-    os.execve(sys.executable, [sys.executable, "-c", BARE], {})
-say("main")
-time.sleep(600)
-"""
+from tests.support.jobbox import STUBBORN, JobBox, alive, drained, ended, kill, logged, record, until
 
 
 def tree(directory: Path) -> dict[str, int]:

@@ -1,10 +1,9 @@
-"""The runner as a systemd user unit: what systemd is told, the unit's own way in, and a real user manager."""
+"""The runner as a systemd user unit: what systemd is told, and the unit's own way in. A real one: test_user_manager."""
 
 from __future__ import annotations
 
 import base64
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from console.payloads.runner import folder, units
 from console.payloads.runner.record import prepare
 from console.remote.bundle import STAGE0, bundle, frame
-from tests.support.jobbox import JobBox, alive, drained, ended, log, logged, record
-from tests.support.requirements import need
+from tests.support.jobbox import JobBox, drained, ended, logged, record
 
 # Does what systemd does with the words that we give it: the input from a file, an environment of its own.
 STAND_IN = """#!{python}
@@ -92,19 +90,3 @@ def test_a_manager_that_refuses_leaves_the_detached_way(tmp_path: Path, monkeypa
     monkeypatch.setattr(units, "_lingering", lambda: str(tmp_path))
     assert units.launch("x", str(tmp_path), payload("x", "u"), 5.0) is None
     assert not (tmp_path / units.INPUT).exists()
-
-
-@pytest.mark.slow
-def test_a_real_user_manager_runs_and_stops_a_job(box: JobBox) -> None:
-    need("systemd", units._lingering() is not None, "no systemd user manager with lingering here")
-    program = payload("real-1", "gpudeck-real-1.service")
-    job = {"id": "real-1", "kind": "test", "key": "real", "by": "me@laptop", "argv": ["sleep", "600"]}
-    answer = box.call("start", job=job, unit=program)
-    assert answer["job"]["unit"] == "gpudeck-real-1.service"
-    place = box.root / "real-1"
-    shown = subprocess.run(["systemctl", "--user", "show", "gpudeck-real-1", "-p", "MainPID"], capture_output=True)
-    assert str(record(place)["runner_pid"]).encode() in shown.stdout
-    subprocess.run(["systemctl", "--user", "stop", "gpudeck-real-1"], check=True)
-    assert ended(place)["stopped_by"] == "the system"
-    assert not alive(record(place)["pid"])
-    assert log(place) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -61,13 +62,25 @@ class Booted:
             assert time.monotonic() < deadline, self.boot_log.read_text(errors="replace")[-2000:]
             assert self._container.poll() is None, self.boot_log.read_text(errors="replace")[-2000:]
             time.sleep(0.2)
+
+    def furnish(self) -> None:
+        """An interpreter with the stand-in, and a model."""
         self.run("python3", "-m", "venv", "--without-pip", "/opt/sglang")
         install(next((self.root / "opt/sglang/lib").glob("python*")) / "site-packages")
         served.model(self._folder("srv/models") / "tiny")
 
-    def run(self, *words: str, check: bool = True) -> str:
+    def login(self, user: str) -> None:
+        """An account without rights, whose user manager stays after the logout; `laptop` knows it by its name."""
+        key = self.laptop.directory / "id_box"
+        self.run("useradd", "--create-home", "--shell", "/bin/bash", user)
+        self._put(f"home/{user}/.ssh/authorized_keys", Path(f"{key}.pub").read_text(), 0o600)
+        self.run("chown", "-R", f"{user}:", f"/home/{user}/.ssh")
+        self.run("loginctl", "enable-linger", user)
+        self.laptop.host(user, self.port, key, user)
+
+    def run(self, *words: str, check: bool = True, user: str = "box") -> str:
         """A plain command in the box, past the console."""
-        command = ["ssh", "-F", str(self.laptop.config), "-o", "BatchMode=yes", "box", *words]
+        command = ["ssh", "-F", str(self.laptop.config), "-o", "BatchMode=yes", user, *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
         assert not check or done.returncode == 0, done.stderr
         return done.stdout.strip()
@@ -84,7 +97,16 @@ class Booted:
         """A property of a unit."""
         return self.run("systemctl", "show", name, "--property", field, "--value")
 
+    def cut(self) -> None:
+        """As if the power had gone."""
+        assert self._container is not None
+        pid = self._container.pid
+        for init in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(init), signal.SIGKILL)  # the kernel ends everything of the container with it
+        self._container.wait()
+
     def stop(self) -> None:
+        """An orderly shutdown."""
         if self._container is not None:
             self._container.terminate()
             try:
@@ -92,6 +114,7 @@ class Booted:
             except subprocess.TimeoutExpired:
                 self._container.kill()
                 self._container.wait()
+            self._container = None
 
     def _folder(self, path: str) -> Path:
         folder = self.root / path
@@ -112,6 +135,7 @@ def booted(laptop: Laptop) -> Iterator[Booted]:
     try:
         box.build()
         box.boot()
+        box.furnish()
         yield box
     finally:
         box.stop()

@@ -17,6 +17,31 @@ from console.remote.bundle import STAGE0, bundle, frame
 
 WAIT_S = 15.0
 _numbers = itertools.count(1)
+# A server that ends at TERM and leaves children that ignore it: a new session, and a double fork.
+STUBBORN = """
+import os, signal, sys, time
+BARE = "import os, time; os.write(1, ('bare %d' % os.getpid() + chr(10)).encode()); time.sleep(600)"
+def say(name):
+    os.write(1, b"%s %d\\n" % (name.encode(), os.getpid()))  # one write: no other can come between
+def stubborn(name):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    say(name)
+    time.sleep(600)
+if os.fork() == 0:
+    os.setsid()
+    stubborn("session")
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        stubborn("double")
+    os._exit(0)
+if os.fork() == 0:
+    os.environ.clear()
+    os.execve(sys.executable, [sys.executable, "-c", BARE], {})
+say("main")
+time.sleep(600)
+"""
 
 
 def until(condition: Callable[[], Any], what: str = "the state", limit_s: float = WAIT_S) -> Any:
