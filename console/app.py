@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from textual.app import SystemCommand
-from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
-from console.intents import BY_ID, INTENTS, available, meant, refusal, twin
+from console.intents import INTENTS, Intent, meant, refusal, twin
 from console.screens.base import DeckScreen
 from console.screens.bench import BenchScreen
+from console.screens.commands import Palette
 from console.screens.deck import Deck
+from console.screens.footer import key_name
 from console.screens.frame import frame_of
 from console.screens.handlers import HANDLERS
 from console.screens.host_keys import HostKeys
@@ -26,6 +27,7 @@ from console.screens.overview import HostScreen, OverviewScreen
 from console.screens.plan import PlanScreen
 from console.screens.runs import RunsScreen
 from console.screens.serve import ServerScreen
+from console.screens.telling import Teller
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values import clean
@@ -57,9 +59,7 @@ class ConsoleApp(Deck):
     CSS_PATH = _STYLES
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = dict(SCREENS)
     COMMAND_PALETTE_BINDING = "ctrl+p"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(intent.keys), f"intent('{intent.id}')", intent.title, show=False) for intent in INTENTS
-    ]
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Palette}
 
     def __init__(
         self,
@@ -69,11 +69,16 @@ class ConsoleApp(Deck):
         theme: str = DARK,
         ascii_only: bool = False,
         colourless: bool = False,
+        table: tuple[Intent, ...] = INTENTS,
     ) -> None:
         super().__init__(ansi_color=colourless)
+        self.table = table
+        for intent in table:
+            self.bind(",".join(intent.keys), f"intent('{intent.id}')", description=intent.title, show=False)
         self.session = session
         self.player = player
         self._host_keys = HostKeys()
+        self._teller = Teller()
         self._ticked = time.monotonic()
         self._beaten: object = None
         self.host_name = next(iter(session.state.hosts), "")
@@ -118,6 +123,7 @@ class ConsoleApp(Deck):
             screen.repaint()
         if screen is self.screen:
             self._host_keys.look(self, frame_of(self))
+        self._teller.look(self, frame_of(self))
 
     def show_host(self, name: str) -> None:
         """Show a box, opening it when it is not open."""
@@ -130,13 +136,19 @@ class ConsoleApp(Deck):
 
     def action_intent(self, intent_id: str) -> None:
         """Grant a wish, or say which guard refused it; either is in the record."""
-        frame = frame_of(self)
-        intent = meant(BY_ID[intent_id], frame.situation)
+        self.wish(intent_id)
+
+    def wish(self, intent_id: str, argument: str = "") -> None:
+        """Grant it, with what was typed behind it; the key of another kind of session does and says nothing."""
+        frame = frame_of(self)._replace(argument=argument)
+        intent = meant(next(one for one in self.table if one.id == intent_id), frame.situation)
+        if intent.where == "replay" and self.session.controls:
+            return
         refused = refusal(intent, frame.situation)
         host = frame.host.name if frame.host else ""
         if intent.where == "live" and self.session.controls:
             issued = IntentIssued(
-                host=host, key=clean(intent.id), command=clean(twin(intent, host)), refused_by=clean(refused)
+                host=host, key=clean(intent.id), command=clean(twin(intent, host, argument)), refused_by=clean(refused)
             )
             self.session.controls.publish(issued)
         if refused:
@@ -145,9 +157,14 @@ class ConsoleApp(Deck):
             return
         HANDLERS[intent.id](self, frame)
 
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """The palette, from the same table."""
-        frame = frame_of(self)
-        for intent in available(frame.situation):
-            if intent.id != "palette":
-                yield SystemCommand(intent.title, intent.help, lambda name=intent.id: self.action_intent(name))
+    def action_help_quit(self) -> None:
+        """ctrl+c copies what is selected, and never quits: say what does."""
+        self.clear_notifications()
+        key = next(key_name(intent.keys[0]) for intent in self.table if intent.id == "quit")
+        self.notify(f"{key} quits, ctrl+q too; ctrl+c copies what is selected")
+
+    def tell_terminal(self, sequence: str) -> None:
+        """Only sequences of our own making with cleaned text come here; a headless app has no terminal."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+            self._driver.flush()

@@ -12,12 +12,14 @@ from console.state import HostState
 
 
 class Situation(NamedTuple):
-    """What a guard may look at."""
+    """What a guard may look at. `table`: the intents with the user's keys, when some are changed; `screen` by name."""
 
     host: HostState | None
     hosts: int
     read_only: bool
     replayed: bool
+    table: tuple[Intent, ...] = ()
+    screen: str = ""
 
 
 Guard = Callable[[Situation], str]
@@ -27,7 +29,8 @@ class Intent(NamedTuple):
     """One wish. `guard` gives the sentence why it is refused now, or nothing.
 
     `command` is the same wish at the command line, with `{host}` for the box; `changes` says that it changes the
-    box; `where` that it needs a live box, or a replay; `footer` that the footer shows it.
+    box; `where` that it needs a live box, or a replay; `footer` that the footer shows it; `home` names the screens
+    on which it is meant first.
     """
 
     id: str
@@ -38,6 +41,7 @@ class Intent(NamedTuple):
     changes: bool = False
     where: Literal["both", "live", "replay"] = "both"
     footer: bool = False
+    home: tuple[str, ...] = ()
     guard: Guard = lambda _: ""
 
 
@@ -58,6 +62,7 @@ def _needs_link(situation: Situation) -> str:
 INTENTS: tuple[Intent, ...] = (
     Intent("help", ("question_mark", "f1"), "Help", "Every key and what it does here", footer=True),
     Intent("palette", ("colon", "ctrl+p"), "Palette", "Find any action by its name", footer=True),
+    Intent("jump", ("ctrl+o",), "Jump", "A letter on every pane and row: type it to go there"),
     Intent("back", ("escape",), "Back", "One step back; never quits"),
     Intent("quit", ("q",), "Quit", "Close the console; work on the box goes on", footer=True),
     Intent("screen_hosts", ("0",), "Hosts", "Choose a box", command="gpudeck"),
@@ -120,7 +125,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck jobs {host} list",
         guard=_needs_host,
     ),
-    Intent("find", ("slash",), "Find", "Find a text in the list or log"),
+    Intent("find", ("slash",), "Find", "Find a text in the list or log", home=("hosts", "server", "runs")),
     Intent(
         "filter",
         ("ampersand",),
@@ -143,6 +148,18 @@ INTENTS: tuple[Intent, ...] = (
     ),
     Intent("previous_box", ("left_square_bracket",), "Previous box", "Show the box before", guard=_needs_several),
     Intent("next_box", ("right_square_bracket",), "Next box", "Show the box after", guard=_needs_several),
+    Intent(
+        "alerts", ("a",), "Alerts", "What is wrong and was wrong, since when; enter marks one as seen", guard=_needs_host
+    ),
+    Intent(
+        "tell",
+        ("w",),
+        "Tell me when",
+        "A notification of the terminal and its bell: a server READY, a download proved, a benchmark done",
+        command="gpudeck wait {host} ready",
+        where="live",
+        guard=_needs_host,
+    ),
     Intent("note", ("N",), "Note", "Write a note into the recording", where="live"),
     Intent(
         "shell",
@@ -162,6 +179,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck jobs {host} pause ID",
         changes=True,
         where="live",
+        home=("jobs",),
         guard=_needs_link,
     ),
     Intent(
@@ -172,6 +190,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck token {host} set",
         changes=True,
         where="live",
+        home=("hub",),
         guard=_needs_link,
     ),
     Intent(
@@ -182,6 +201,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck verify {host} REPO",
         changes=True,
         where="live",
+        home=("hub",),
         guard=_needs_link,
     ),
     Intent(
@@ -192,6 +212,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck models {host} rm PATH",
         changes=True,
         where="live",
+        home=("hub",),
         guard=_needs_link,
     ),
     Intent(
@@ -213,6 +234,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck serve {host} start RECIPE",
         changes=True,
         where="live",
+        home=("server",),
         guard=_needs_link,
     ),
     Intent(
@@ -221,6 +243,7 @@ INTENTS: tuple[Intent, ...] = (
         "Tunnel",
         "Open a port of this laptop that leads to the server, or close it",
         where="live",
+        home=("server",),
         guard=_needs_link,
     ),
     Intent(
@@ -231,6 +254,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck serve {host} stop",
         changes=True,
         where="live",
+        home=("server", "jobs",),
         guard=_needs_link,
     ),
     Intent(
@@ -241,6 +265,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck serve {host} adopt",
         changes=True,
         where="live",
+        home=("server",),
         guard=_needs_link,
     ),
     Intent(
@@ -251,6 +276,7 @@ INTENTS: tuple[Intent, ...] = (
         command="gpudeck deploy {host} RECIPE",
         changes=True,
         where="live",
+        home=("server",),
         guard=_needs_link,
     ),
     Intent(
@@ -259,16 +285,18 @@ INTENTS: tuple[Intent, ...] = (
         "Export",
         "The measured points as CSV, their curve as SVG; on screen 5 the log and the bundle of the server",
         command="gpudeck runs export RUN --format csv --out DIR",
+        home=("bench", "runs",),
         guard=_needs_host,
     ),
     Intent(
         "bench",
         ("B",),
-        "Bench",
+        "Run a benchmark",
         "Measure the running server with a preset",
         command="gpudeck bench {host}",
         changes=True,
         where="live",
+        home=("bench", "server",),
         guard=_needs_link,
     ),
     Intent("play", ("space",), "Play / pause", "Pause the replay, or play on", where="replay", footer=True),
@@ -281,6 +309,8 @@ INTENTS: tuple[Intent, ...] = (
     Intent("notable", ("n",), "Next event", "Play to the next notable event", where="replay", footer=True),
 )  # fmt: skip
 
+_PLACES = ("RECIPE", "ID", "PATH", "REPO", "TEXT", "RUN")
+
 BY_ID = {intent.id: intent for intent in INTENTS}
 
 
@@ -288,7 +318,7 @@ def available(situation: Situation) -> tuple[Intent, ...]:
     """The intents of this session: read-only mode takes away what changes the box, a replay what needs one."""
     return tuple(
         intent
-        for intent in INTENTS
+        for intent in situation.table or INTENTS
         if not (intent.changes and situation.read_only) and intent.where != ("live" if situation.replayed else "replay")
     )
 
@@ -310,6 +340,10 @@ def refusal(intent: Intent, situation: Situation) -> str:
     return intent.guard(situation)
 
 
-def twin(intent: Intent, host: str) -> str:
-    """The command line that does the same."""
-    return intent.command.format(host=host)
+def twin(intent: Intent, host: str, argument: str = "") -> str:
+    """The command line that does the same; the argument stands where the table names one, else behind."""
+    command = intent.command.format(host=host)
+    if not argument:
+        return command
+    words = [argument if word in _PLACES else word for word in command.split()]
+    return " ".join(words if argument in words else [*words, argument])

@@ -126,6 +126,13 @@ class LineTable(TableBody, can_focus=True):
         if index is not None:
             self._go(index)
 
+    def places(self) -> list[tuple[int, str]]:
+        """(line of the content, key) of every row in sight; of rows side by side the first."""
+        height = self.scrollable_content_region.height - int(self.header)
+        top = self.scroll_offset.y
+        lines = list(enumerate(self._line_rows()))[top : top + max(0, height)]
+        return [(line - top + int(self.header), rows[0].key) for line, rows in lines if rows[0].key]
+
     # --- cursor
 
     def _under(self, row: Row, index: int) -> str:

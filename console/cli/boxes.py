@@ -40,9 +40,22 @@ def configuration(flags: Flags) -> Config:
         "ssh_config": str(flags.ssh_config) if flags.ssh_config else None,
     }
     try:
-        return load_config(cwd=Path.cwd(), env=os.environ, config_file=flags.config, flags=given)
+        config = load_config(cwd=Path.cwd(), env=os.environ, config_file=flags.config, flags=given)
+        _check_keys(config)
     except ConfigError as error:
         raise StopError(USAGE, f"{error}.") from error
+    return config
+
+
+def _check_keys(config: Config) -> None:
+    """Raises ConfigError at the place of the first key that cannot be."""
+    if config.keys:
+        from console.keymap import problem
+
+        if found := problem(config.keys):
+            action, sentence = found
+            origin = config.origins[f"keys.{action}"]
+            raise ConfigError(origin.file, origin.line, sentence)
 
 
 def host_named(config: Config, name: str) -> HostConfig:

@@ -44,13 +44,18 @@ def _path(flags: Flags) -> None:
 def _show(flags: Flags, with_origin: bool) -> None:
     config = configuration(flags)
     values = flat(config.settings, ("settings",))
+    values |= {("keys", action): key for action, key in config.keys.items()}
     for name, host in config.hosts.items():
         values |= {path: value for path, value in flat(host, ("hosts", name)).items() if path[-1] != "name"}
     if flags.json_output:
         hosts = {name: msgspec.structs.asdict(host) for name, host in config.hosts.items()}
         origins = {key: str(origin) for key, origin in config.origins.items()} if with_origin else {}
         head = {"schema": "gpudeck.config/1", "ts": utc_now()}
-        emit(head | {"settings": config.settings, "hosts": hosts} | ({"origins": origins} if with_origin else {}))
+        emit(
+            head
+            | {"settings": config.settings, "keys": config.keys, "hosts": hosts}
+            | ({"origins": origins} if with_origin else {})
+        )
     elif with_origin:
         click.echo("\n".join(origin_lines(values, config.origins)))
     else:

@@ -8,6 +8,7 @@ import signal
 
 from console.app import ConsoleApp
 from console.config import Config
+from console.keymap import keyed
 from console.screens.asking import ScreenAsker
 from console.session.player import Player
 from console.session.protocol import Session
@@ -20,7 +21,10 @@ def make_app(session: Session, config: Config, player: Player | None = None) -> 
         os.environ["NO_COLOR"] = "1"
     colourless = apply_no_color()
     theme = theme_for(os.environ, _wanted_theme(config))
-    return ConsoleApp(session, player=player, theme=theme, ascii_only=config.settings.ascii, colourless=colourless)
+    return ConsoleApp(
+        session, player=player, theme=theme, ascii_only=config.settings.ascii, colourless=colourless,
+        table=keyed(config.keys),
+    )  # fmt: skip
 
 
 def make_picture_app(session: Session, config: Config) -> ConsoleApp:

@@ -22,6 +22,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What is configured. `origins` has one entry for each value, keyed as TOML writes it."""
 
     settings: Settings
+    keys: dict[str, str]
     hosts: dict[str, HostConfig]
     origins: dict[str, Origin]
 
@@ -41,7 +42,8 @@ def load_config(
     documents = config_documents(cwd, env, config_file)
     settings, origins = _settings(documents, env, flags or {})
     hosts, host_origins = _hosts(documents)
-    return Config(settings=settings, hosts=hosts, origins=origins | host_origins)
+    keys, key_origins = _keys(documents)
+    return Config(settings=settings, keys=keys, hosts=hosts, origins=origins | host_origins | key_origins)
 
 
 def config_documents(cwd: Path, env: Mapping[str, str], config_file: Path | None = None) -> list[Document]:
@@ -95,6 +97,19 @@ def _setting_layers(
     for document in documents:
         for name, value in document.fields(("settings",), Settings).items():
             yield name, value, document.origin(("settings", name))
+
+
+def _keys(documents: Iterable[Document]) -> tuple[dict[str, str], dict[str, Origin]]:
+    """Keys of all files, action by action; which actions there are is not for here."""
+    keys: dict[str, str] = {}
+    origins: dict[str, Origin] = {}
+    for document in documents:
+        for action, key in document.table(("keys",)).items():
+            if not isinstance(key, str):
+                raise document.error(("keys", action), f"keys.{action} must be a string, not {key!r}")
+            if action not in keys:
+                keys[action], origins[f"keys.{action}"] = key, document.origin(("keys", action))
+    return keys, origins
 
 
 def _hosts(documents: Iterable[Document]) -> tuple[dict[str, HostConfig], dict[str, Origin]]:

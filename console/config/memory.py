@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,10 +12,20 @@ import msgspec
 from console.config import paths
 
 
+class GpuMemory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who a GPU was."""
+
+    index: int
+    uuid: str
+    pci_bus_id: str | None = None
+    name: str | None = None
+
+
 class HostMemory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`gpus_expected`: the highest GPU count seen. `last_used`: UTC, ISO 8601."""
+    """`gpus_expected`: the highest GPU count seen, `gpus` those of the last such visit. `last_used`: UTC, ISO 8601."""
 
     gpus_expected: int | None = None
+    gpus: tuple[GpuMemory, ...] = ()
     last_used: str | None = None
 
 
@@ -38,13 +48,17 @@ def recent_hosts() -> list[str]:
     return sorted(used, key=lambda name: used[name], reverse=True)
 
 
-def remember(name: str, *, gpus: int | None = None, used: str | None = None) -> HostMemory:
-    """Keep the highest GPU count and the last use (UTC, ISO 8601) of a box. Raises OSError."""
+def remember(name: str, *, gpus: Sequence[GpuMemory] = (), used: str | None = None) -> HostMemory:
+    """Keep the highest GPU count, who they were, and the last use (UTC, ISO 8601) of a box. Raises OSError."""
     with _locked():
         hosts = read_memory()
         before = hosts.get(name, HostMemory())
-        counts = [count for count in (before.gpus_expected, gpus) if count is not None]
-        hosts[name] = HostMemory(gpus_expected=max(counts, default=None), last_used=used or before.last_used)
+        whole = bool(gpus) and len(gpus) >= (before.gpus_expected or 0)
+        hosts[name] = HostMemory(
+            gpus_expected=len(gpus) if whole else before.gpus_expected,
+            gpus=tuple(gpus) if whole else before.gpus,
+            last_used=used or before.last_used,
+        )
         if hosts[name] != before:
             paths.write_private(memory_file(), msgspec.json.encode(hosts))
         return hosts[name]

@@ -134,9 +134,13 @@ class Sweep(SweepTable, frozen=True, kw_only=True):
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole file: `config.toml`, `gpudeck.toml`, a recipe file and a sweep file have one shape."""
+    """A whole file: `config.toml`, `gpudeck.toml`, a recipe file and a sweep file have one shape.
+
+    `keys` gives an action, by its id, another key.
+    """
 
     settings: Settings = Settings()
+    keys: dict[str, str] = {}
     hosts: dict[str, HostTable] = {}
     recipes: dict[str, RecipeTable] = {}
     sweep: SweepTable = SweepTable()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from console.events import bench, doctor, host, hub, jobs, link, plan, serve
+from console.events import alerts, bench, doctor, host, hub, jobs, link, plan, serve
 from console.events.base import Event, HostEvent, Stamped
 
 ALL_EVENTS: tuple[type[Event], ...] = (
+    *alerts.EVENTS,
     *bench.EVENTS,
     *doctor.EVENTS,
     *link.EVENTS,

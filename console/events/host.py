@@ -84,10 +84,20 @@ class GpuProcesses(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     processes: tuple[GpuProcess, ...] | Unknown
 
 
+class GpuRemembered(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Who a GPU was at an earlier visit."""
+
+    index: int
+    uuid: CleanText
+    pci_bus_id: CleanText | Unknown
+    name: CleanText | Unknown
+
+
 class GpusExpected(HostEvent, frozen=True, gc=False, kw_only=True):
-    """The highest GPU count that the laptop remembers of this box."""
+    """The highest GPU count that the laptop remembers of this box, and the GPUs of that visit."""
 
     count: int
+    gpus: tuple[GpuRemembered, ...] = ()
 
 
 class GpusIdentified(HostEvent, frozen=True, gc=False, kw_only=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+
+import msgspec
 
 from console.bench.formats import table_csv
-from console.bench.presets import PRESETS, estimate
+from console.bench.presets import MAX_CONCURRENCY, PRESETS, Preset, estimate
 from console.config.paths import runs_dir, write_private
 from console.screens.charts import chart_of
 from console.screens.deck import Deck
@@ -17,7 +19,7 @@ from console.views.bench import recorded_run
 from console.views.bench_pane import curve_figure, latest
 from console.views.serve import main_server
 from widgets.chart_svg import to_svg
-from widgets.dialog import AskDialog
+from widgets.dialog import AskDialog, ConfirmDialog
 
 
 def _bench(deck: Deck, frame: Frame) -> None:
@@ -30,24 +32,60 @@ def _bench(deck: Deck, frame: Frame) -> None:
         return
     name, server_id = host.name, server.id
 
-    def answered(text: str | None) -> None:
-        preset = (text or "").strip()
-        if not preset:
-            return
-        if preset not in PRESETS:
-            deck.notify(f"There is no preset {preset}: {', '.join(PRESETS)}.", severity="warning")
-            return
-        if refused := controls.bench(name, server_id, preset):
+    def begin(preset: Preset) -> None:
+        if refused := controls.bench(name, server_id, preset.name, preset.concurrency):
             deck.notify(refused, severity="warning")
+        else:
+            deck.switch_mode("bench")
+
+    def answered(text: str | None) -> None:
+        if not text:
             return
-        deck.switch_mode("bench")
+        preset = wished(text)
+        if isinstance(preset, Preset):
+            begin(preset)
+        else:
+            deck.notify(preset, severity="warning")
 
-    rows = [("measures", f"{server_id}")] + [(one.name, _price(one.name)) for one in PRESETS.values()]
-    deck.push_screen(AskDialog("Bench: which preset?", rows), answered)
+    if frame.argument:
+        _confirm(deck, name, server_id, frame.argument, begin)
+        return
+    rows = [("box", name), ("measures", server_id)] + [(one.name, _price(one)) for one in PRESETS.values()]
+    ask = AskDialog("Run a benchmark: which preset?", rows, placeholder="sweep, or sweep -c 1,8,64")
+    deck.push_screen(ask, answered)
 
 
-def _price(name: str) -> str:
-    cost = estimate(PRESETS[name])
+def _confirm(deck: Deck, name: str, server: str, text: str, begin: Callable[[Preset], None]) -> None:
+    """What was typed in the palette is shown before it begins."""
+    preset = wished(text)
+    if not isinstance(preset, Preset):
+        deck.notify(preset, severity="warning")
+        return
+    users = ",".join(map(str, preset.concurrency))
+    rows = [("box", name), ("measures", server), ("preset", preset.name), ("concurrency", users)]
+    twin = f"gpudeck bench {name} --preset {preset.name} --concurrency {users}"
+    dialog = ConfirmDialog("Run a benchmark", [*rows, ("takes", _price(preset))], yes="Measure", twin=twin)
+    deck.push_screen(dialog, lambda yes: begin(preset) if yes else None)
+
+
+def wished(text: str) -> Preset | str:
+    """`sweep`, `sweep -c 1,8,64`, `--preset sweep --concurrency 1,8`: the preset, or what is wrong with the text."""
+    words = text.replace("--preset", " ").replace("--concurrency", "-c").split()
+    name = words[0] if words and words[0] != "-c" else "smoke"
+    if name not in PRESETS:
+        return f"There is no preset {name}: {', '.join(PRESETS)}."
+    preset = PRESETS[name]
+    if "-c" not in words:
+        return preset
+    users = "".join(words[words.index("-c") + 1 :]).split(",")
+    numbers = tuple(int(one) for one in users if one.isdecimal())
+    if len(numbers) != len(users) or not all(0 < one <= MAX_CONCURRENCY for one in numbers):
+        return f"-c takes numbers from 1 to {MAX_CONCURRENCY} with commas, such as -c 1,8,64."
+    return msgspec.structs.replace(preset, concurrency=numbers)
+
+
+def _price(preset: Preset) -> str:
+    cost = estimate(preset)
     return f"{cost.points} points, about {format_duration(cost.likely_s)}, at most {format_duration(cost.longest_s)}"
 
 

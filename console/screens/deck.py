@@ -8,6 +8,7 @@ from typing import cast
 from textual.app import App
 from textual.screen import Screen
 
+from console.intents import Intent
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 
@@ -19,9 +20,18 @@ class Deck(App[None]):
     player: Player | None
     host_name: str
     choices: Sequence[HostChoice]
+    table: tuple[Intent, ...]
 
     def show_host(self, name: str) -> None:
         """Show a box, opening it when it is not open."""
+        raise NotImplementedError
+
+    def wish(self, intent_id: str, argument: str = "") -> None:
+        """Grant a wish, or say which guard refused it."""
+        raise NotImplementedError
+
+    def tell_terminal(self, sequence: str) -> None:
+        """Write a control sequence of our own making to the terminal; without one, nothing."""
         raise NotImplementedError
 
     def tick(self) -> None:

@@ -105,6 +105,9 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
     if controls is None or host is None:
         return
     names = controls.recipe_names()
+    if frame.argument:
+        show_gates(deck, host.name, frame.argument, fetch=fetch)
+        return
 
     def named(text: str | None) -> None:
         if text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from console.intents import Situation
+from console.intents import Intent, Situation
 from console.screens.deck import Deck
 from console.session.protocol import Session
 from console.state import HostState
@@ -14,23 +14,28 @@ STALE_S = 3.0
 
 
 class Frame(NamedTuple):
-    """The session, the box that is shown (None before one is chosen), and the moment."""
+    """The session, the box that is shown (None before one is chosen), the moment; the table of intents, the screen's
+    name, and what was typed behind an action in the palette."""
 
     session: Session
     host: HostState | None
     now: float
+    table: tuple[Intent, ...] = ()
+    screen: str = ""
+    argument: str = ""
 
     @property
     def situation(self) -> Situation:
         """What the guards of intents look at."""
         session = self.session
-        return Situation(self.host, len(session.state.hosts), session.read_only, session.controls is None)
+        replayed = session.controls is None
+        return Situation(self.host, len(session.state.hosts), session.read_only, replayed, self.table, self.screen)
 
 
 def frame_of(app: Deck) -> Frame:
     """The frame of this moment."""
     session = app.session
-    return Frame(session, session.state.hosts.get(app.host_name), session.now())
+    return Frame(session, session.state.hosts.get(app.host_name), session.now(), app.table, app.current_mode)
 
 
 def stale_text(t: float | Unknown, now: float, limit_s: float = STALE_S) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from console.events.link import LinkState
 from console.screens.frame import Frame
 from console.screens.replay_bar import clock
 from console.state import HostState
 from console.values import format_duration, known
+from console.views.alerts import badge
 from widgets.cells import Cell, State, StateKind
 from widgets.header_bar import HeaderBar, Part
 
@@ -64,6 +67,9 @@ def _right(frame: Frame) -> list[Part]:
         parts += [Part((Cell(" recording stopped ", "alarm"),)), Part((Cell(f" {failure} ", "alarm"),), 1)]
     elif session.recording:
         parts.append(Part((State("busy", "REC"),), 1))
+    kind, text = badge(frame.host) if frame.host else ("ok", "")
+    if text:
+        parts.append(Part((State(cast(StateKind, kind), text),), 1))
     if session.read_only and session.controls is not None:
         parts.append(Part((Cell("read-only", "warn"),)))
     parts.append(Part((Cell(session.header.at(frame.now)[11:19] + "Z", "dim"),), 2))

@@ -1,48 +1,98 @@
-"""The help overlay: every key of this session, from the table of intents."""
+"""The help overlay: first what the focus and this screen are for, then every key of the session."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen
+from textual.containers import VerticalScroll
+from textual.screen import ModalScreen, Screen
 
-from console.intents import Intent, refusal, twin
-from console.screens.base import key_name
+from console.intents import Intent, available, refusal, twin
+from console.screens.footer import key_name
 from console.screens.frame import Frame
 from widgets.cells import Cell, Line
 from widgets.lines import Lines
 from widgets.pane import Pane
 
+EXAMPLES = (
+    ("D  a recipe's name  enter  enter", "deploy: gates, download, start, smoke test"),
+    (": serve start NAME", "any action by its name, with its argument"),
+    ("/ text  enter   n  p", "find in a log or a list, then the next and the previous"),
+)
+
 
 class HelpScreen(ModalScreen[None]):
-    """Closes with escape, `?` or `q`."""
+    """Closes with escape, `?` or `q`; scrolls where it is higher than the terminal."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,f1,q", "app.pop_screen", "close", show=False)
+        Binding("escape,question_mark,f1,q", "app.pop_screen", "close", show=False),
+        Binding("down,j", "scroll(1)", "down", show=False),
+        Binding("up,k", "scroll(-1)", "up", show=False),
+        Binding("pagedown,space", "scroll(10)", "page down", show=False),
+        Binding("pageup", "scroll(-10)", "page up", show=False),
     ]
 
-    def __init__(self, intents: tuple[Intent, ...], frame: Frame) -> None:
+    def __init__(self, screen: Screen[object], frame: Frame) -> None:
         super().__init__()
-        self._intents = intents
         self._frame = frame
+        self._focused = list(_keys_of_focus(screen))
 
     def compose(self) -> ComposeResult:
-        lines = Lines(id="help-lines")
-        lines.set_lines([self._line(intent) for intent in self._intents])
-        yield Pane("Help", lines, keys="esc closes", id="help")
+        lines = Lines(wrap=True, id="help-lines")
+        lines.set_lines(list(self._lines()))
+        yield Pane("Help", VerticalScroll(lines, can_focus=False), keys="esc closes  ↓ ↑ scroll", id="help")
+
+    def action_scroll(self, lines: int) -> None:
+        """Move the text."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def _lines(self) -> Iterator[Line]:
+        frame = self._frame
+        yield _head("Examples")
+        for keys, does in EXAMPLES:
+            yield Line((Cell(f"{keys:<34}  ", "key"), Cell(does)), indent=36)
+        intents = available(frame.situation)
+        if self._focused:
+            yield _head("In this pane")
+            yield Line((Cell("  ".join(self._focused), "label"),))
+        home = [one for one in intents if frame.screen in one.home]
+        if home:
+            yield _head("On this screen")
+            yield from map(self._line, home)
+        yield _head("Everywhere")
+        rest = [one for one in intents if one not in home]
+        yield from map(self._line, sorted(rest, key=lambda one: bool(refusal(one, frame.situation))))
 
     def _line(self, intent: Intent) -> Line:
         host = self._frame.host.name if self._frame.host else "HOST"
         refused = refusal(intent, self._frame.situation)
-        keys = " ".join(key_name(key) for key in intent.keys[:1])
         same = f"   same as: {twin(intent, host)}" if intent.command and not refused else ""
         return Line(
             (
-                Cell(f"{keys:>5}  ", "key"),
-                Cell(f"{intent.title:<16}", "dim" if refused else "strong"),
+                Cell(f"{key_name(intent.keys[0]):>6}  ", "key"),
+                Cell(f"{intent.title:<16} ", "dim" if refused else "strong"),
                 Cell(refused or intent.help, "dim" if refused else ""),
                 Cell(same, "dim"),
-            )
+            ),
+            indent=25,
         )
+
+
+def _head(text: str) -> Line:
+    return Line((Cell(text, "head bold"),))
+
+
+def _keys_of_focus(screen: Screen[object]) -> Iterable[str]:
+    """`↑ k up`: what the widget with the focus, and what it stands in, bind besides the actions."""
+    if screen.focused is None:
+        return
+    inner = set(screen.focused.ancestors_with_self) - set(screen.ancestors_with_self)
+    found: dict[str, list[str]] = {}
+    for key, active in screen.active_bindings.items():
+        if active.node in inner and active.binding.description:
+            found.setdefault(active.binding.description, []).append(key_name(key))
+    for does, keys in found.items():
+        yield f"{'/'.join(keys)} {does}"

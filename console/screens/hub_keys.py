@@ -37,15 +37,31 @@ def _token(deck: Deck, frame: Frame) -> None:
             token = Secret(text)
             _say(deck, lambda: controls.set_token(name, token))
 
-    rows = [("now", token_line(host)[1]), ("goes into", f"the token file of {name}, 0600, unless the Hub rejects it")]
+    rows = [
+        ("box", name),
+        ("now", token_line(host)[1]),
+        ("goes into", f"the token file of {name}, 0600, unless the Hub rejects it"),
+    ]
     deck.push_screen(AskDialog("Hugging Face token", rows, yes="Write", secret=True), answered)
 
 
 def _verify(deck: Deck, frame: Frame) -> None:
     controls, host = deck.session.controls, frame.host
-    if controls and host:
-        name = host.name
-        _say(deck, lambda: controls.verify_stored(name))
+    if controls is None or host is None:
+        return
+    name, models = host.name, stored_models(host)
+    if not models:
+        deck.notify("No stored model is known on this box.", severity="warning")
+        return
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            _say(deck, lambda: controls.verify_stored(name))
+
+    rows = [("box", name), *(("reads", f"{one.path}, {format_bytes(one.size_bytes)}") for one in models)]
+    rows.append(("writes", "a proof beside each; a job of the box does it, and goes on without the console"))
+    twin = f"gpudeck verify {name} REPO"
+    deck.push_screen(ConfirmDialog("Verify what is stored", rows, yes="Verify", twin=twin), answered)
 
 
 def ask_again(deck: Deck, frame: Frame) -> None:
@@ -81,7 +97,7 @@ def _remove(deck: Deck, frame: Frame) -> None:
         if yes:
             _say(deck, lambda: controls.remove_stored(name, path))
 
-    rows = [("deletes", path), ("size", format_bytes(model.size_bytes)), ("proof", model.proof)]
+    rows = [("box", name), ("deletes", path), ("size", format_bytes(model.size_bytes)), ("proof", model.proof)]
     twin = f"gpudeck models {name} rm {shlex.quote(path)}"
     deck.push_screen(ConfirmDialog("Delete a stored model", rows, yes="Delete", twin=twin), answered)
 

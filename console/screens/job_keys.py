@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from console.events.jobs import Job
+from console.events.jobs import Job, JobAction
 from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.jobs import JobsScreen
-from console.views.hub_transfers import thrown_away
+from console.views.hub_transfers import drains, thrown_away
 from console.views.jobs import find_job, may_live
 from widgets.dialog import ConfirmDialog
 
@@ -17,7 +17,8 @@ from widgets.dialog import ConfirmDialog
 def _chosen(deck: Deck, frame: Frame) -> Job | None:
     """The job that is meant, if it still does something; else why not is said."""
     screen = deck.screen
-    job = find_job(frame.host, screen.chosen) if isinstance(screen, JobsScreen) and frame.host else None
+    chosen = frame.argument or (screen.chosen if isinstance(screen, JobsScreen) else "")
+    job = find_job(frame.host, chosen) if chosen and frame.host else None
     if job is None:
         deck.notify("Choose a job on screen 8.", severity="warning")
     elif not may_live(job):
@@ -27,9 +28,21 @@ def _chosen(deck: Deck, frame: Frame) -> Job | None:
 
 
 def _pause(deck: Deck, frame: Frame) -> None:
-    job, controls = _chosen(deck, frame), deck.session.controls
-    if job and controls and frame.host:
-        controls.change_job(frame.host.name, "resume" if job.paused else "pause", job.id)
+    job, controls, host = _chosen(deck, frame), deck.session.controls, frame.host
+    if job is None or controls is None or host is None:
+        return
+    name = host.name
+    action: JobAction = "resume" if job.paused else "pause"
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            controls.change_job(name, action, job.id)
+
+    rows = [("box", name), (f"{action}s", f"{job.kind} of {job.key}"), ("job", job.id), ("started by", job.by)]
+    if not job.paused and (drained := drains(host, job.id)):
+        rows.append(("finishes", drained))
+    twin = f"gpudeck jobs {name} {action} {job.id}"
+    deck.push_screen(ConfirmDialog(f"{action.capitalize()} a job", rows, yes=action.capitalize(), twin=twin), answered)
 
 
 def stop(deck: Deck, frame: Frame) -> None:
@@ -42,7 +55,7 @@ def stop(deck: Deck, frame: Frame) -> None:
         if yes:
             controls.change_job(name, "stop", job.id)
 
-    rows = [("stops", f"{job.kind} of {job.key}"), ("pid", str(job.pid)), ("started by", job.by)]
+    rows = [("box", name), ("stops", f"{job.kind} of {job.key}"), ("pid", str(job.pid)), ("started by", job.by)]
     if lost := thrown_away(host, job.id):
         rows.append(("throws away", lost))
     rows.append(("grace", f"{job.grace_s:g} s, then what is left is killed"))

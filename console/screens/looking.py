@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import partial
 
 from console.events.link import NoteWritten
-from console.intents import available
 from console.screens import hub_keys
 from console.screens.copying import copy
 from console.screens.deck import Deck
@@ -25,7 +24,7 @@ SCREEN_NAMES = ("hosts", "overview", "host", "hub", "plan", "server", "bench", "
 
 
 def _help(app: Deck, frame: Frame) -> None:
-    app.push_screen(HelpScreen(available(frame.situation), frame))
+    app.push_screen(HelpScreen(app.screen, frame))
 
 
 def _palette(app: Deck, _frame: Frame) -> None:
@@ -50,7 +49,11 @@ def _zoom(app: Deck, _frame: Frame) -> None:
         app.screen.maximize(app.focused)
 
 
-def _show(name: str, app: Deck, _frame: Frame) -> None:
+def _show(name: str, app: Deck, frame: Frame) -> None:
+    controls, host = app.session.controls, frame.host
+    if frame.argument and host and controls and (refused := controls.check_recipe(host.name, frame.argument)):
+        app.notify(refused, severity="warning")
+        return
     app.switch_mode(name)
 
 

@@ -16,6 +16,7 @@ from console.screens.disks import DiskPane, WorstDiskPane
 from console.screens.gpus import GpuHealthPane, GpuPane, LinksPane
 from console.screens.hub import HubPane
 from console.screens.jobs import JobsPane
+from console.screens.jump import into
 from console.screens.machine import MachinePane
 from console.screens.pane import DeckPane
 from console.screens.plan import FitPane
@@ -56,13 +57,7 @@ class OverviewScreen(SearchScreen):
         places = [(pane, *_offset(here, pane, right, down)) for pane in panes]
         ahead = [(along + 3 * abs(across), pane) for pane, along, across in places if along > 0]
         if ahead:
-            _focus(min(ahead, key=lambda one: one[0])[1])
-
-
-def _focus(pane: DeckPane) -> None:
-    """A pane, or what inside it takes the keys."""
-    inside = next((widget for widget in pane.query("*") if widget.focusable), None)
-    (pane if pane.focusable or inside is None else inside).focus()
+            into(min(ahead, key=lambda one: one[0])[1])
 
 
 def _offset(here: DeckPane, there: DeckPane, right: int, down: int) -> tuple[float, float]:

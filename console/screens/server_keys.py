@@ -18,7 +18,7 @@ from widgets.dialog import ConfirmDialog, EditDialog
 
 def _stop(deck: Deck, frame: Frame) -> None:
     """On screen 8 the job under the cursor, elsewhere the server."""
-    if isinstance(deck.screen, JobsScreen):
+    if isinstance(deck.screen, JobsScreen) or frame.argument:
         job_keys.stop(deck, frame)
         return
     controls, host = deck.session.controls, frame.host
@@ -35,7 +35,7 @@ def _stop(deck: Deck, frame: Frame) -> None:
             controls.stop_server(name, server.id)
 
     through = "its job" if seen.job else f"unit {seen.unit}" if seen.unit else f"pid {seen.pid}"
-    rows = [("stops", f"{server.id}, {owner(server)}"), ("through", through)]
+    rows = [("box", name), ("stops", f"{server.id}, {owner(server)}"), ("through", through)]
     rows.append(("how", "the parent first, the grace, then what is left"))
     twin = f"gpudeck serve {name} stop {server.id}"
     deck.push_screen(ConfirmDialog("Stop the server", rows, yes="Stop", twin=twin), answered)
@@ -70,6 +70,7 @@ def _adopt(deck: Deck, frame: Frame) -> None:
 
     who = str(seen.user) if known(seen.user) else "somebody"
     rows = [
+        ("box", name),
         ("adopts", f"{server.id}, started by {who}"),
         ("runs as", f"unit {seen.unit}" if seen.unit else "a process"),
     ]

@@ -213,7 +213,9 @@ class LiveSession:
         if name in self.supervisor.running():
             self.supervisor.start(f"close {name} {self.state.seq}", self.supervisor.stop(name))
             return
-        facts = tunnel(link.host, box_port, lambda: link.link, self.publish, lambda: self.state.seq)
+        facts = tunnel(
+            link.host, self.state.hosts[host], box_port, lambda: link.link, self.publish, lambda: self.state.seq
+        )
         self.supervisor.start(name, facts)
 
     def stop_server(self, host: str, server: str) -> None:
@@ -232,7 +234,7 @@ class LiveSession:
             self._watches_runs = True
             self.supervisor.start("runs", RunsWatch(runs_dir(), self.publish).run())
 
-    def bench(self, host: str, server: str, preset: str) -> str:
+    def bench(self, host: str, server: str, preset: str, concurrency: tuple[int, ...] = ()) -> str:
         """Measure a server; the state tells what comes of it. Why it cannot begin, or nothing."""
         box, state = self.box(host), self.state.hosts[host]
         if box is None:
@@ -242,7 +244,9 @@ class LiveSession:
             key = recipes.secrets(self._shelf.get(recipe)).flags.get("api-key") if recipe else None
         except ConfigError as error:
             return str(error)
-        self.supervisor.start(f"bench {server} {self.state.seq}", start_bench(box, state, server, preset, key))
+        self.supervisor.start(
+            f"bench {server} {self.state.seq}", start_bench(box, state, server, preset, concurrency, key)
+        )
         return ""
 
     def accept_host_key(self, host: str) -> None:

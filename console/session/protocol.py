@@ -106,8 +106,8 @@ class Controls(Protocol):
         """List the stored runs as facts from now on, and again whenever they change."""
         ...
 
-    def bench(self, host: str, server: str, preset: str) -> str:
-        """Measure a server. Why it cannot begin, or nothing."""
+    def bench(self, host: str, server: str, preset: str, concurrency: tuple[int, ...] = ()) -> str:
+        """Measure a server with a preset, at these concurrencies or its own. Why it cannot begin, or nothing."""
         ...
 
     def accept_host_key(self, host: str) -> None:

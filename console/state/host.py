@@ -65,6 +65,7 @@ class Hardware:
     gpus_t: float | Unknown = _NOT_YET
     nameless: dict[str, str] = field(default_factory=dict)
     gpus_expected: int | Unknown = Unknown("first visit to this box")
+    gpus_before: tuple[facts.GpuRemembered, ...] = ()
     driver_version: CleanText | Unknown = _NOT_YET
     cuda_version: CleanText | Unknown = _NOT_YET
     topology: facts.GpuTopologySampled | None = None
@@ -83,8 +84,15 @@ class Hardware:
         return self.gpus.get(self.nameless.get(uuid, uuid)) if known(self.gpus) else None
 
 
+def gpu_state(gpu: Gpu) -> tuple[facts.GpuState, str]:
+    """The state word of a GPU and the reason for it."""
+    if gpu.missing_since_t is not None:
+        return "missing", "the driver no longer lists it" if gpu.gauges else "it was here at an earlier visit"
+    return (gpu.gauges.state, gpu.gauges.state_reason) if gpu.gauges else ("ok", "not sampled yet")
+
+
 def _expected(host: HostState, event: facts.GpusExpected, _t: float) -> None:
-    host.hardware.gpus_expected = event.count
+    host.hardware.gpus_expected, host.hardware.gpus_before = event.count, event.gpus
 
 
 def _identified(host: HostState, event: facts.GpusIdentified, t: float) -> None:
@@ -107,7 +115,26 @@ def _identified(host: HostState, event: facts.GpusIdentified, t: float) -> None:
         if uuid not in after and not uuid.startswith(NAMELESS):
             _miss(gpu, t)
             after[uuid] = gpu
+    for gpu in _remembered(hardware, after, t):
+        after[gpu.identity.uuid] = gpu
     hardware.gpus = dict(sorted(after.items(), key=lambda item: item[1].identity.index))
+
+
+def _remembered(hardware: Hardware, here: dict[str, Gpu], t: float) -> list[Gpu]:
+    """Rows of what an earlier visit saw and this one does not: as many as are missing, a card may be another now."""
+    count = hardware.gpus_expected
+    if not known(count):
+        return []
+    gone = [one for one in hardware.gpus_before if one.uuid not in here]
+    return [Gpu(_as_remembered(one), missing_since_t=t) for one in gone[: max(0, count - len(here))]]
+
+
+def _as_remembered(one: facts.GpuRemembered) -> facts.GpuIdentity:
+    gone = Unknown("the driver does not list it")
+    return facts.GpuIdentity(
+        index=one.index, uuid=one.uuid, pci_bus_id=one.pci_bus_id, name=one.name, memory_total_bytes=gone,
+        power_limit_w=gone,
+    )  # fmt: skip
 
 
 def _nameless(before: dict[str, Gpu], listed: tuple[facts.GpuIdentity, ...]) -> dict[str, str]:

@@ -26,7 +26,8 @@ _PROVE_TOKEN: frozenset[facts.Access] = frozenset(
 class Repo:
     """One repository: may it be read, what is it at its commit, what of it is on the box.
 
-    `opened_t`: when access was granted while the console watched.
+    `opened_t`: when access was granted while the console watched; `moved_t`: when the download last grew, or did
+    something else than fetching.
     """
 
     id: CleanText
@@ -39,6 +40,7 @@ class Repo:
     verified: facts.RepoVerified | None = None
     download: facts.DownloadProgressed | None = None
     download_t: float | Unknown = _NOT_YET
+    moved_t: float = 0.0
     fell_short: facts.DownloadFellShort | None = None
 
 
@@ -110,6 +112,9 @@ def _disk(host: HostState, event: facts.TargetDiskRead, _t: float) -> None:
 
 def _progress(host: HostState, event: facts.DownloadProgressed, t: float) -> None:
     repo = host.hub.repo(event.repo)
+    before = repo.download
+    if before is None or event.phase != "downloading" or event.present_bytes != before.present_bytes:
+        repo.moved_t = t
     repo.download, repo.download_t, repo.fell_short = event, t, None
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from console.events.bench import RunsListed
+from console.state.alerts import Alerts
 from console.state.bench import Bench
 from console.state.host import Hardware
 from console.state.hub import Hub
@@ -29,6 +30,7 @@ class HostState:
     bench: Bench = field(default_factory=Bench)
     plan: Plans = field(default_factory=Plans)
     serve: Serve = field(default_factory=Serve)
+    alerts: Alerts = field(default_factory=Alerts)
     revisions: Counter[str] = field(default_factory=Counter)
 
 

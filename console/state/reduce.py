@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from console.events import Event, HostEvent, Stamped
-from console.state import bench, host, hub, jobs, link, plan, serve, session
+from console.state import alerts, bench, host, hub, jobs, link, plan, serve, session
+from console.state.alert_watch import WATCHES
 from console.state.model import HostState, State
 from console.state.reducer import HostReducer, HostReducers
 
@@ -16,6 +17,7 @@ _SLICES: tuple[tuple[str, HostReducers], ...] = (
     ("bench", bench.REDUCERS),
     ("plan", plan.REDUCERS),
     ("serve", serve.REDUCERS),
+    ("alerts", alerts.REDUCERS),
 )
 
 HOST_REDUCERS: dict[type[Event], tuple[str, HostReducer]] = {
@@ -39,3 +41,6 @@ def reduce(state: State, stamped: Stamped) -> None:
     name, reducer = HOST_REDUCERS[type(event)]
     reducer(box, event, stamped.t)
     box.revisions[name] += 1
+    if watch := WATCHES.get(type(event)):
+        watch(box, event, stamped.t)
+        box.revisions["alerts"] += 1

@@ -59,10 +59,14 @@ class Serve:
 
     servers: dict[str, ServerState] = field(default_factory=dict)
     listed: tuple[CleanText, ...] | Unknown = field(default_factory=lambda: Unknown("not sampled yet"))
-    quiet: bool = False
+    quiet: set[int | None] = field(default_factory=set)
     deploy: facts.DeployStepped | None = None
     failed: facts.ServerRequestFailed | None = None
     tunnel: facts.TunnelChanged | None = None
+
+    def is_quiet(self, server: ServerState) -> bool:
+        """Whether it is being measured: ports are quiet, None means all."""
+        return None in self.quiet or (server.seen is not None and server.seen.port in self.quiet)
 
 
 def last_ended(host: HostState) -> list[Job]:
@@ -217,7 +221,7 @@ def _tunnel(host: HostState, event: facts.TunnelChanged, _t: float) -> None:
 
 
 def _quiet(host: HostState, event: facts.BenchmarkQuiet, _t: float) -> None:
-    host.serve.quiet = event.quiet
+    (host.serve.quiet.add if event.quiet else host.serve.quiet.discard)(event.port)
 
 
 REDUCERS: HostReducers = {

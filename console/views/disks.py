@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from console.events.host import Disk, DiskState
 from console.state import HostState
+from console.state.disk_trend import seconds_to_full
 from console.values import Unknown, format_bytes, format_duration, format_gb, known
-from console.views.disk_trend import seconds_to_full
 
 INODES_LOW = 100  # fewer than the files of one download: as good as full
-SOON_S, VERY_SOON_S = 3600.0, 600.0
+SOON_S, VERY_SOON_S = 3600.0, 900.0
 LOW_RATIO, LOW_BYTES = 0.1, 50 * 10**9
 
 

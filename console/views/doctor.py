@@ -8,10 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from console.events.doctor import BoxExamined
 from console.state import HostState
+from console.state.host import gpu_state
 from console.values import CleanText, format_bytes, format_duration, known
 from console.views.disks import disk_row, disk_sentence
 from console.views.gpus import gpu_notes, gpu_title
-from console.views.status import gpu_state
 from console.views.topology import all_reduce_of
 
 SCHEMA = "gpudeck.doctor/1"

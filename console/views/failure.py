@@ -10,9 +10,9 @@ from console import __version__
 from console.events.serve import LogRow
 from console.state import HostState
 from console.state.serve import ServerState
+from console.state.xid_meaning import xid_meaning
 from console.values import Unknown
 from console.views.serve import argv_of, job_of, server_object
-from console.views.xids import xid_meaning
 
 SCHEMA = "gpudeck.failure/1"
 LAST_LINES = 500

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from console.events.host import GpuGauges, GpuProcess
 from console.state import HostState
-from console.state.host import Gpu
+from console.state.host import Gpu, gpu_state
 from console.values import Unknown, known
 from console.views.gpu_findings import Finding, gpu_findings
-from console.views.status import gpu_state
 
 GIB = 1 << 30
 _NOT_YET = Unknown("not sampled yet")

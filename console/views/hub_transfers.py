@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 from console.events import hub as facts
 from console.gates.disk import fill
 from console.state import HostState
+from console.state.hub import Repo
 from console.values import Unknown, format_duration, format_gb, format_rate, known
 
+STALLED_S = 60.0
 VERIFY_SCHEMA = "gpudeck.verify/1"
 
 
@@ -63,6 +65,19 @@ def full_sentence(host: HostState, told: facts.DownloadProgressed) -> str:
     return f"full in {format_duration(ends.seconds_to_full)}"
 
 
+def stalled_sentence(repo: Repo, now: float) -> str:
+    """A download that does not grow, or waits; empty for one that does."""
+    told = repo.download
+    if told is None:
+        return ""
+    if told.phase == "waiting":
+        return download_sentence(told)
+    still = now - repo.moved_t
+    if told.phase != "downloading" or still < STALLED_S:
+        return ""
+    return f"{told.repo}: no byte for {format_duration(still)}, {_amount(told.present_bytes, told.total_bytes)}"
+
+
 def _holds(mount: str, path: str) -> bool:
     return mount == "/" or f"{path}/".startswith(f"{mount}/")
 
@@ -99,6 +114,12 @@ def drain_sentence(told: facts.DownloadProgressed) -> str:
         f"{len(told.in_flight)} files in flight: a pause finishes them in {format_duration(wait)}, "
         f"a stop throws away {format_gb(lost)}."
     )
+
+
+def drains(host: HostState, job_id: str) -> str:
+    """What a pause of a download waits for; empty for another job."""
+    mine = [repo.download for repo in host.hub.repos.values() if repo.download and repo.download.job == job_id]
+    return drain_sentence(mine[0]) if mine and mine[0].in_flight else ""
 
 
 def thrown_away(host: HostState, job_id: str) -> str:

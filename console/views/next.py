@@ -2,150 +2,207 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from console.events.link import HostKeyAsked, HostKeyChanged
 from console.gates.access import access_gate
 from console.gates.plan import blockers
 from console.state import HostState
+from console.state.alert_watch import xid_id
+from console.state.host import gpu_state
 from console.state.serve import ENDED
-from console.values import format_duration, known
+from console.state.strangers import strangers
+from console.state.xid_meaning import index_of, xid_meaning, xid_sentence
+from console.values import format_duration, format_gib, known
 from console.views.disks import disk_row, disk_sentence
-from console.views.gpus import gpu_notes
+from console.views.gpus import gpu_notes, process_text, ranges
 from console.views.hub import access_word
-from console.views.hub_transfers import fell_short_sentence
+from console.views.hub_transfers import fell_short_sentence, stalled_sentence
 from console.views.serve import main_server
-from console.views.server_pane import server_step
-from console.views.status import gpu_state
-from console.views.xids import index_of, xid_meaning, xid_sentence
+from console.views.server_pane import deploy_step, server_step
 
 XID_S = 3600.0
 
 
 class Next(NamedTuple):
-    """A sentence, how bad it is, and the key that leads on (empty when there is none)."""
+    """A sentence, how bad it is, and the key that leads on (empty when there is none).
+
+    `about`: the alert that says the same; one that was acknowledged is next no more.
+    """
 
     level: str  # ok | warn | fail | busy
     sentence: str
     key: str = ""
+    about: str = ""
+
+
+Finder = Callable[[HostState, float], Iterator[Next]]
 
 
 def next_step(host: HostState | None, now: float) -> Next:
     """The most blocking fact of a box."""
+    return next_steps(host, now)[0]
+
+
+def next_steps(host: HostState | None, now: float) -> list[Next]:
+    """All that deserves a step, the most blocking first; never empty."""
     if host is None:
-        return Next("busy", "choose a host", "enter")
-    return (
-        _link(host, now)
-        or _gpus(host)
-        or _found(host, now, "fail")
-        or _server(host, now, failed=True)
-        or _hub(host)
-        or _plan(host, blocked=True)
-        or _disks(host, "fail")
-        or _disks(host, "warn")
-        or _probes(host)
-        or _found(host, now, "warn")
-        or _xids(host, now)
-        or _server(host, now, failed=False)
-        or _plan(host, blocked=False)
-        or Next("ok", "nothing blocks")
-    )
+        return [Next("busy", "choose a host", "enter")]
+    found = [step for finder in RANKING for step in finder(host, now) if not host.alerts.seen(step.about)]
+    return found or [Next("ok", "nothing blocks", "D")]
 
 
-def _server(host: HostState, now: float, *, failed: bool) -> Next | None:
-    step = server_step(host, now)
-    return Next(*step) if step and (step[0] == "fail") == failed else None
-
-
-def _link(host: HostState, now: float) -> Next | None:
+def _link(host: HostState, _now: float) -> Iterator[Next]:
     link = host.link
-    if isinstance(link.host_key, HostKeyChanged):
-        key = link.host_key
-        return Next("fail", f"HOST KEY CHANGED for {key.target}: {key.file}:{key.line}", "enter")
-    if isinstance(link.host_key, HostKeyAsked):
-        return Next("warn", f"unknown host key of {link.host_key.target}: compare the fingerprint", "enter")
+    if isinstance(link.host_key, HostKeyChanged | HostKeyAsked):
+        return
     if link.state == "blocked":
-        return Next("fail", link.sentence, "r")
+        yield Next("fail", link.sentence, "r", "link")
     if link.state == "lost":
-        return Next("fail", f"link lost: {link.sentence}", "r")
-    if link.state == "stale":
-        age = format_duration(now - link.heard_t) if known(link.heard_t) else "unknown"
-        return Next("warn", f"no sign of life for {age}")
+        yield Next("fail", f"link lost: {link.sentence}", "r", "link")
     if link.state == "connecting":
-        return Next("busy", link.sentence or f"connecting to {host.name}")
-    return None
+        yield Next("busy", link.sentence or f"connecting to {host.name}")
 
 
-def _gpus(host: HostState) -> Next | None:
+def _host_key(host: HostState, _now: float) -> Iterator[Next]:
+    key = host.link.host_key
+    if isinstance(key, HostKeyChanged):
+        yield Next("fail", f"HOST KEY CHANGED for {key.target}: {key.file}:{key.line}", "enter")
+    if isinstance(key, HostKeyAsked):
+        yield Next("warn", f"unknown host key of {key.target}: compare the fingerprint", "enter")
+
+
+def _gpus(host: HostState, _now: float) -> Iterator[Next]:
     gpus = host.hardware.gpus
     if not known(gpus):
-        return Next("warn", f"GPUs unknown: {gpus.reason}", "2") if known(host.hardware.gpus_t) else None
-    for gpu in gpus.values():
+        if known(host.hardware.gpus_t):
+            yield Next("warn", f"GPUs unknown: {gpus.reason}", "2")
+        return
+    for uuid, gpu in gpus.items():
         state, reason = gpu_state(gpu)
         if state != "ok":
-            return Next("fail", f"GPU {gpu.identity.index} {state}: {reason}", "2")
+            said = f"GPU {gpu.identity.index} {state.replace('_', ' ')}: {reason}"
+            yield Next("fail", said, "2", f"gpu {uuid}")
     expected = host.hardware.gpus_expected
     if known(expected) and len(gpus) < expected:
-        return Next(
-            "fail", f"{len(gpus)} of {expected} GPUs: {expected - len(gpus)} missing since an earlier visit", "2"
-        )
-    return None
+        missing = expected - len(gpus)
+        yield Next("fail", f"{len(gpus)} of {expected} GPUs: {missing} missing since an earlier visit", "2")
 
 
-def _hub(host: HostState) -> Next | None:
-    for repo in host.hub.repos.values():
-        if repo.fell_short is not None:
-            return Next("fail", f"download of {fell_short_sentence(repo.fell_short)}", "3")
-        if repo.verified is not None and repo.verified.result != "ok":
-            return Next("fail", f"{repo.id}: {len(repo.verified.bad)} files are not what they must be", "3")
-        if repo.access is not None and access_word(repo.access)[0] != "ok":
-            return Next(access_word(repo.access)[0], access_gate(repo.access).sentence, "3")
-    return None
-
-
-def _plan(host: HostState, *, blocked: bool) -> Next | None:
-    """The plan that was asked last: the gate that stops it, or that it may be started; none behind a server."""
-    plan, server = host.plan.shown, main_server(host)
-    if plan is None or (server is not None and server.phase not in ENDED):
-        return None
-    if plan.verdict is None:
-        return None if blocked else Next("busy", f"{plan.recipe}: the gates are asked", "4")
-    if not plan.exit_code:
-        return None if blocked else Next("ok", f"{plan.recipe} passes every gate", "D")
-    gates = blockers(plan.gates)
-    if not blocked or not gates:
-        return None
-    level = "warn" if gates[0].verdict == "warn" else "fail"
-    more = f" (and {len(gates) - 1} more)" if len(gates) > 1 else ""
-    return Next(level, f"{plan.recipe} is stopped by {gates[0].name}{more}: {gates[0].sentence}", "4")
-
-
-def _found(host: HostState, now: float, level: str) -> Next | None:
+def _found(host: HostState, now: float, level: str) -> Iterator[Next]:
     """What was found about a GPU; settings, which have no word of their own, block nothing."""
     for note in gpu_notes(host, now):
         if note.finding.kind == level and note.finding.word:
-            return Next(level, f"{note.who}: {note.finding.sentence}", "2")
-    return None
+            yield Next(level, f"{note.who}: {note.finding.sentence}", "2")
 
 
-def _xids(host: HostState, now: float) -> Next | None:
-    """The last hour's errors that are no program's own fault."""
-    recent = [xid for xid in host.hardware.xids if now - xid.t < XID_S and xid_meaning(xid.fact.xid).kind != "info"]
-    if not recent:
-        return None
-    return Next("warn", xid_sentence(recent[-1].fact, index_of(host, recent[-1].fact)), "2")
+def _sick(host: HostState, now: float) -> Iterator[Next]:
+    return _found(host, now, "fail")
 
 
-def _disks(host: HostState, level: str) -> Next | None:
+def _crashed(host: HostState, now: float) -> Iterator[Next]:
+    step = server_step(host, now)
+    if step and step[0] == "fail":
+        server = main_server(host)
+        yield Next(*step, about=f"server {server.id}" if server else "")
+
+
+def _living(host: HostState) -> bool:
+    """A server starts or answers: what gates said before of recipes blocks nothing now."""
+    server = main_server(host)
+    return server is not None and server.phase not in ENDED
+
+
+def _gates(host: HostState, _now: float) -> Iterator[Next]:
+    """What stops the plan that was asked last; access, when no plan says more of it; bytes that are not right."""
+    for repo in host.hub.repos.values():
+        if repo.fell_short is not None:
+            yield Next("fail", f"download of {fell_short_sentence(repo.fell_short)}", "3", f"repo {repo.id}")
+        if repo.verified is not None and repo.verified.result != "ok":
+            bad = len(repo.verified.bad)
+            yield Next("fail", f"{repo.id}: {bad} files are not what they must be", "3", f"repo {repo.id}")
+    if _living(host):
+        return
+    plan = host.plan.shown
+    asked = {plan.model, plan.draft} if plan else set(host.hub.repos)
+    for name, repo in host.hub.repos.items():
+        if name in asked and repo.access is not None and access_word(repo.access)[0] != "ok":
+            yield Next(access_word(repo.access)[0], access_gate(repo.access).sentence, "3")
+    if plan is not None and plan.verdict is not None and plan.exit_code and (gates := blockers(plan.gates)):
+        level = "warn" if gates[0].verdict == "warn" else "fail"
+        more = f" (and {len(gates) - 1} more)" if len(gates) > 1 else ""
+        yield Next(level, f"{plan.recipe} is stopped by {gates[0].name}{more}: {gates[0].sentence}", "4")
+
+
+def _disks(host: HostState, level: str) -> Iterator[Next]:
     disks = host.hardware.disks
     for disk in disks if known(disks) else ():
         row = disk_row(host, disk)
         if row.kind == level and row.word != "low":
-            return Next(level, disk_sentence(host, disk), "2")
-    return None
+            yield Next(level, disk_sentence(host, disk), "2", f"disk {disk.mount}")
 
 
-def _probes(host: HostState) -> Next | None:
-    for probe, stuck_s in host.hardware.stuck.items():
-        return Next("warn", f"probe {probe} stuck {format_duration(stuck_s)}")
-    return None
+def _full(host: HostState, _now: float) -> Iterator[Next]:
+    return _disks(host, "fail")
+
+
+def _strangers(host: HostState, _now: float) -> Iterator[Next]:
+    for one in strangers(host):
+        said = f"{process_text(one.process)} (pid {one.process.pid}) holds {format_gib(one.bytes)} of GPU "
+        yield Next("warn", said + ranges(list(one.gpus)), "2", f"user {one.process.pid}")
+
+
+def _stale(host: HostState, now: float) -> Iterator[Next]:
+    link, hardware = host.link, host.hardware
+    if link.state == "stale":
+        age = format_duration(now - link.heard_t) if known(link.heard_t) else "unknown"
+        yield Next("warn", f"no sign of life for {age}", "", "link")
+    for probe, stuck_s in hardware.stuck.items():
+        yield Next("warn", f"probe {probe} stuck {format_duration(stuck_s)}", "", f"probe {probe}")
+
+
+def _stalled(host: HostState, now: float) -> Iterator[Next]:
+    for repo in host.hub.repos.values():
+        if sentence := stalled_sentence(repo, now):
+            yield Next("warn", sentence, "3")
+
+
+def _worrying(host: HostState, now: float) -> Iterator[Next]:
+    """What will block, or costs speed."""
+    yield from _disks(host, "warn")
+    yield from _found(host, now, "warn")
+    recent = [xid for xid in host.hardware.xids if now - xid.t < XID_S and xid_meaning(xid.fact.xid).kind != "info"]
+    for xid in reversed(recent):
+        yield Next("warn", xid_sentence(xid.fact, index_of(host, xid.fact)), "2", xid_id(xid.fact))
+    step = server_step(host, now)
+    if step and step[0] == "warn":
+        yield Next(*step)
+
+
+def _deploying(host: HostState, now: float) -> Iterator[Next]:
+    """Where the deploy or the start stands; what is asked of the gates, and what they allow."""
+    if step := deploy_step(host):
+        yield Next(*step)
+    step = server_step(host, now)
+    if step and step[0] == "busy":
+        yield Next(*step)
+    plan = host.plan.shown
+    if plan is None or _living(host):
+        return
+    if plan.verdict is None:
+        yield Next("busy", f"{plan.recipe}: the gates are asked", "4")
+    elif not plan.exit_code:
+        yield Next("ok", f"{plan.recipe} passes every gate", "D")
+
+
+def _idle(host: HostState, now: float) -> Iterator[Next]:
+    step = server_step(host, now)
+    if step and step[0] == "ok":
+        yield Next(*step)
+
+
+# The order in which facts block; the first that finds something is next.
+RANKING: tuple[Finder, ...] = (
+    _link, _host_key, _gpus, _sick, _crashed, _gates, _full, _strangers, _stale, _stalled, _worrying, _deploying, _idle,
+)  # fmt: skip

@@ -133,6 +133,18 @@ def server_step(host: HostState, now: float) -> tuple[str, str, str] | None:
     return "busy", f"{phase_word(server)}{left}  {where}", "5"
 
 
+_DEPLOY_KEYS = {"preflight": "4", "download": "3"}
+
+
+def deploy_step(host: HostState) -> tuple[str, str, str] | None:
+    """(level, sentence, key) of a deploy on its way to a server; behind that the server tells itself."""
+    deploy = host.serve.deploy
+    if deploy is None or deploy.state != "running" or deploy.step not in _DEPLOY_KEYS:
+        return None
+    said = f"deploy {deploy.recipe}: {deploy.step} {deploy.sentence}".rstrip()
+    return "busy", said, _DEPLOY_KEYS[deploy.step]
+
+
 _INK = {"running": "busy", "done": "ok", "failed": "fail"}
 
 
@@ -157,7 +169,7 @@ def said(host: HostState, server: ServerState, now: float) -> list[tuple[str, st
         )
     if server.unproved:
         lines.append((server.unproved, "warn"))
-    if host.serve.quiet and server.phase not in ENDED:
+    if host.serve.is_quiet(server) and server.phase not in ENDED:
         lines.append(("quiet for benchmark: only /metrics is asked, every 5 s", "busy"))
     if server.ended is not None:
         ended = server.ended

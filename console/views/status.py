@@ -6,7 +6,7 @@ from typing import Any
 
 from console.events.host import Disk, GpuGauges, GpuHealth, GpuProcess
 from console.state import HostState
-from console.state.host import Gpu
+from console.state.host import Gpu, gpu_state
 from console.values import Unknown, known
 from console.views.disks import disk_state, full_in_s
 from console.views.gpu_findings import gpu_findings, orphan_bytes
@@ -57,13 +57,6 @@ def _machine(host: HostState) -> dict[str, Any]:
         if part is not None:
             record |= {name: getattr(part, name) for name in part.__struct_fields__ if name != "host"}
     return record
-
-
-def gpu_state(gpu: Gpu) -> tuple[str, str]:
-    """The state word of a GPU and the reason for it."""
-    if gpu.missing_since_t is not None:
-        return "missing", "the driver no longer lists it"
-    return (gpu.gauges.state, gpu.gauges.state_reason) if gpu.gauges else ("ok", "not sampled yet")
 
 
 def _gpu(gpu: Gpu, now: float) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console.events.host import Disk
 from console.state import HostState
-from console.state.host import Gpu
+from console.state.host import Gpu, gpu_state
 from console.values import (
     format_bytes,
     format_duration,
@@ -19,7 +19,6 @@ from console.views.hub import hub_lines
 from console.views.jobs import job_lines
 from console.views.next import next_step
 from console.views.serve import servers_lines
-from console.views.status import gpu_state
 from console.views.topology import all_reduce_of
 from console.views.xids import xid_lines
 

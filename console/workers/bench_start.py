@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from console.bench.datasets import DatasetError, dataset
-from console.bench.presets import PRESETS, fitting, planned
+from console.bench.presets import PRESETS, Preset, fitting, planned
 from console.events.bench import BenchRefused
 from console.state.model import HostState
 from console.values import clean, known
@@ -23,21 +25,28 @@ def _meta(host: HostState, server: str) -> dict[str, object]:
     return job.meta if job else {}
 
 
-async def start_bench(box: Box, host: HostState, server: str, preset_name: str, key: str | None) -> None:
+async def start_bench(
+    box: Box, host: HostState, server: str, preset_name: str, concurrency: tuple[int, ...], key: str | None
+) -> None:
     """Look at the server, start the job; what forbids it becomes a fact. Raises LinkLost."""
     try:
-        await _start(box, host, server, preset_name, key)
+        preset = PRESETS[preset_name]
+        if concurrency:
+            preset = msgspec.structs.replace(preset, concurrency=concurrency)
+        await _start(box, host, server, preset, key)
     except (DatasetError, jobs.JobError, jobs.JobRefusedError, LookupError) as error:
         box.publish(BenchRefused(host=box.name, sentence=clean(str(error))))
 
 
-async def _start(box: Box, host: HostState, server: str, preset_name: str, key: str | None) -> None:
-    preset, seen = PRESETS[preset_name], host.serve.servers[clean(server)].seen
+async def _start(box: Box, host: HostState, server: str, preset: Preset, key: str | None) -> None:
+    seen = host.serve.servers[clean(server)].seen
     if seen is None:
         raise LookupError(f"{server} is not listed")
     subject = await look(box, seen, host.hardware, _meta(host, server), key)
     data = fitting(preset, dataset(preset.dataset, preset.isl, vocabulary(subject)))
     command = f"gpudeck bench {box.name} --preset {preset.name}"
+    if preset.concurrency != PRESETS[preset.name].concurrency:
+        command += f" --concurrency {','.join(map(str, preset.concurrency))}"
     told = manifest(box, subject, host.hardware, preset, data, command)
     python = interpreter(box, subject, None)
     await jobs.start(box, job_spec(subject, preset, planned(preset), data, told, python, key))

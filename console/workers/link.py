@@ -14,7 +14,7 @@ from typing import Protocol
 from console.config import memory
 from console.config.records import HostConfig
 from console.events import Event
-from console.events.host import GpusExpected, GpusIdentified
+from console.events.host import GpuIdentity, GpuRemembered, GpusExpected, GpusIdentified
 from console.events.link import (
     FramesDropped,
     HeartbeatHeard,
@@ -28,7 +28,7 @@ from console.remote import errors, known_hosts
 from console.remote.agent import Agent
 from console.remote.backoff import Backoff
 from console.remote.frames import Frame
-from console.values import CleanText, clean, known
+from console.values import CleanText, Unknown, clean, known
 from console.workers.box import Box
 from console.workers.samples import fact_of, machine_of
 
@@ -65,7 +65,7 @@ class Link(Protocol):
 
     async def open_agent(self) -> Agent: ...
 
-    async def forward(self, box_port: int) -> Tunnel | None:
+    async def forward(self, box_port: int, *, address: str) -> Tunnel | None:
         """A tunnel to a port of the box; None where the box is this machine."""
         ...
 
@@ -164,7 +164,7 @@ class LinkWorker:
             self._publish(machine)
         expected = memory.read_memory().get(name)
         if expected and expected.gpus_expected is not None:
-            self._publish(GpusExpected(host=name, count=expected.gpus_expected))
+            self._publish(_expected(name, expected.gpus_expected, expected.gpus))
         self._publish(HeartbeatHeard(host=name, skew_s=round(agent.hello_wall_s - time.time(), 3)))
 
     def _take(self, frame: Frame, agent: Agent) -> None:
@@ -182,7 +182,7 @@ class LinkWorker:
         self._publish(fact)
         if isinstance(fact, GpusIdentified) and known(fact.gpus):
             with contextlib.suppress(OSError):  # what cannot be remembered is only missed next time
-                memory.remember(name, gpus=len(fact.gpus))
+                memory.remember(name, gpus=[_in_memory(gpu) for gpu in fact.gpus])
 
     async def _watch(self, agent: Agent) -> None:
         """Silence and lost frames, told when they change."""
@@ -253,3 +253,28 @@ async def _ship_nvml(agent: Agent, source: bytes) -> None:
     packed = base64.b64encode(zlib.compress(source, 6)).decode()
     with contextlib.suppress(errors.AgentError):
         await agent.request("nvml", source=packed, module="pynvml")
+
+
+def _expected(host: str, count: int, gpus: tuple[memory.GpuMemory, ...]) -> GpusExpected:
+    """What is remembered as a fact."""
+    untold = Unknown("it was not told then")
+    seen = (
+        GpuRemembered(
+            index=gpu.index,
+            uuid=clean(gpu.uuid),
+            pci_bus_id=clean(gpu.pci_bus_id) if gpu.pci_bus_id else untold,
+            name=clean(gpu.name) if gpu.name else untold,
+        )
+        for gpu in gpus
+    )
+    return GpusExpected(host=host, count=count, gpus=tuple(seen))
+
+
+def _in_memory(gpu: GpuIdentity) -> memory.GpuMemory:
+    place, name = gpu.pci_bus_id, gpu.name
+    return memory.GpuMemory(
+        index=gpu.index,
+        uuid=gpu.uuid,
+        pci_bus_id=str(place) if known(place) else None,
+        name=str(name) if known(name) else None,
+    )

@@ -47,7 +47,9 @@ def test_the_first_visit_expects_nothing_and_later_ones_remember(gpudeck: Gpudec
     fleet.write()
     second = gpudeck.json("status", box)
     assert second["gpus_expected"] == 8
-    assert len(second["gpus"]) == 7
+    assert [gpu["state"] for gpu in second["gpus"]] == ["ok"] * 7 + ["missing"]
+    assert second["gpus"][7]["uuid"] == first["gpus"][7]["uuid"]
+    assert second["gpus"][7]["memory_total_bytes"] is None
     assert "7 of 8" in gpudeck.run("status", box).stdout
 
 

@@ -37,10 +37,13 @@ def test_what_is_written_is_private_and_whole(tmp_path: Path) -> None:
 
 def test_the_highest_gpu_count_stays(place: Place) -> None:
     assert memory.read_memory() == {}
-    memory.remember("box", gpus=8)
-    memory.remember("box", gpus=7, used="2026-01-02T03:04:05Z")
+    eight = tuple(memory.GpuMemory(index=index, uuid=f"GPU-{index}") for index in range(8))
+    memory.remember("box", gpus=eight)
+    memory.remember("box", gpus=eight[:7], used="2026-01-02T03:04:05Z")
     memory.remember("other", used="2026-01-03T03:04:05Z")
-    assert memory.read_memory()["box"] == memory.HostMemory(gpus_expected=8, last_used="2026-01-02T03:04:05Z")
+    assert memory.read_memory()["box"] == memory.HostMemory(
+        gpus_expected=8, gpus=eight, last_used="2026-01-02T03:04:05Z"
+    )
     assert memory.recent_hosts() == ["other", "box"]
     assert mode(memory.memory_file()) == 0o600
     memory.memory_file().write_text("{broken")
@@ -48,12 +51,17 @@ def test_the_highest_gpu_count_stays(place: Place) -> None:
 
 
 def test_two_consoles_remember_at_once(place: Place) -> None:
-    threads = [threading.Thread(target=memory.remember, args=(f"box{n}",), kwargs={"gpus": n}) for n in range(8)]
+    gpus = [memory.GpuMemory(index=n, uuid=f"GPU-{n}") for n in range(8)]
+    threads = [
+        threading.Thread(target=memory.remember, args=(f"box{n}",), kwargs={"gpus": gpus[:n]}) for n in range(1, 8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert {name: host.gpus_expected for name, host in memory.read_memory().items()} == {f"box{n}": n for n in range(8)}
+    assert {name: host.gpus_expected for name, host in memory.read_memory().items()} == {
+        f"box{n}": n for n in range(1, 8)
+    }
 
 
 def test_aliases_are_the_literal_host_patterns(tmp_path: Path) -> None:

@@ -78,8 +78,17 @@ async def test_space_pauses_and_resumes_and_x_asks_first() -> None:
     app = ConsoleApp(played)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("8", "space")
+        await pilot.pause()
+        assert "gpudeck jobs ct200 pause download-1" in frame(app)
+        await pilot.press("enter")
+        await pilot.press("space")
+        await pilot.pause()
+        assert not {"pause"} & {one[0] for one in played.controls.asked}, "no is the default"
+        await pilot.click("#yes")
         played.tell(sampled(job("download-1", paused=True)))
         await pilot.press("space")
+        await pilot.pause()
+        await pilot.click("#yes")
         await pilot.press("X")
         await pilot.pause()
         assert "Stop a job" in frame(app)

@@ -78,8 +78,8 @@ def test_boxes_are_apart_and_changes_are_counted_by_slice() -> None:
     state = fold(
         LinkChanged(host="a", state="up"), HeartbeatHeard(host="b", skew_s=0.1), DisksSampled(host="b", disks=())
     )
-    assert state.hosts["a"].revisions == {"link": 1}
-    assert state.hosts["b"].revisions == {"link": 1, "hardware": 1}
+    assert state.hosts["a"].revisions == {"link": 1, "alerts": 1}
+    assert state.hosts["b"].revisions == {"link": 1, "hardware": 1, "alerts": 1}
 
 
 def test_a_stuck_probe_is_forgotten_when_it_answers() -> None:

@@ -45,6 +45,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "session": {"bus", "supervisor", "state", "journal", "events", "values", "remote", "workers", "config", "demo"},
     "intents": {"gates", "state", "values"},
+    "keymap": {"intents"},
     # Its box is a world of its own; its story acts through the console, which knows nothing of it.
     "demo": {"remote", "values", "events", "state", "views", "workers", "config", "models", "bench"},
     "screens": {"views", "session", "intents", "state", "events", "values", "config", "bench", "serve", "widgets"},

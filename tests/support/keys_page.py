@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from console.intents import INTENTS, Intent
-from console.screens.base import key_name
+from console.screens.footer import key_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "keys.md"
 HEAD = """\
@@ -19,20 +19,39 @@ and in a replay, what would change the box is taken away.
 
 Besides: `tab` and the arrows move between panes and rows, `enter` opens what is under the cursor, `esc` leaves a
 dialog and changes nothing. In a pane with a chart, `t` shows its numbers as a table. `HOST` is the box on screen.
+
+The palette takes arguments, too: `serve start NAME`, `deploy NAME`, `preflight NAME`, `bench sweep -c 1,8,64`,
+`jobs stop ID`, `note TEXT`, in a replay `go to 00:14:00`. It suggests what there is, and shows the command line.
+"""
+OTHER_KEYS = """\
+## Other keys
+
+An action has an id, the last column. `[keys]` of the configuration (`gpudeck config path` says where it lies) gives it another key:
+
+```toml
+[keys]
+deploy = "ctrl+d"
+note = "f5"
+jump = ";"
+```
+
+A key is one sign, a name like `f5` or `space`, or `ctrl+` or `alt+` with a letter. What is no action or no key, what
+two actions of one session would share, and what dialogs and the terminal need, is an error with file and line. `?`,
+the footer and NEXT show the keys in force. A key that means nothing does nothing.
 """
 REPLAY = """\
 ## In a replay
 
 A key that needs a live box says that this is a replay.
 """
-COLUMNS = "| key | title | does | changes the box | at the command line |\n|---|---|---|---|---|\n"
+COLUMNS = "| key | title | does | changes the box | at the command line | id |\n|---|---|---|---|---|---|\n"
 
 
 def keys_page() -> str:
     """The whole page: the keys of a live session, then those that only a replay has."""
     live = [intent for intent in INTENTS if intent.where != "replay"]
     replay = [intent for intent in INTENTS if intent.where == "replay"]
-    return f"{HEAD}\n{_table(live)}\n{REPLAY}\n{_table(replay)}"
+    return f"{HEAD}\n{_table(live)}\n{REPLAY}\n{_table(replay)}\n{OTHER_KEYS}"
 
 
 def _table(intents: list[Intent]) -> str:
@@ -42,7 +61,7 @@ def _table(intents: list[Intent]) -> str:
 def _row(intent: Intent) -> str:
     keys = " ".join(f"`{key_name(key)}`" for key in intent.keys)
     twin = f"`{intent.command.format(host='HOST')}`" if intent.command else ""
-    return f"| {keys} | {intent.title} | {intent.help} | {'yes' if intent.changes else ''} | {twin} |\n"
+    return f"| {keys} | {intent.title} | {intent.help} | {'yes' if intent.changes else ''} | {twin} | `{intent.id}` |\n"
 
 
 if __name__ == "__main__":

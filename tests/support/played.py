@@ -47,14 +47,18 @@ class Controls:
         self.asked.append(("check", recipe))
         return ""
 
+    def recipe_names(self) -> Sequence[str]:
+        return ["k26-tp8", "k26-ep4"]
+
     def change_job(self, host: str, action: str, job_id: str) -> None:
         self.asked.append((action, job_id))
 
     def watch_runs(self) -> None:
         self.asked.append(("watch", "runs"))
 
-    def bench(self, host: str, server: str, preset: str) -> str:
-        self.asked.append(("bench", f"{server} {preset}"))
+    def bench(self, host: str, server: str, preset: str, concurrency: tuple[int, ...] = ()) -> str:
+        users = ",".join(map(str, concurrency))
+        self.asked.append(("bench", f"{server} {preset} {users}"))
         return ""
 
     def shell_command(self, host: str) -> Sequence[str]:

@@ -103,7 +103,8 @@ def filling(rate: float, left: int, noise: int = 0) -> HostState:
 @pytest.mark.parametrize(
     ("rate", "left", "kind", "word"),
     [
-        (0.6e9, 504 * GB, "warn", "full in 14 min"),
+        (0.6e9, 504 * GB, "fail", "full in 14 min"),
+        (0.4e9, 504 * GB, "warn", "full in 21 min"),
         (1.0e9, 300 * GB, "fail", "full in 5 min"),
         (0.1e9, 500 * GB, "ok", "ok"),
         (0.0, 500 * GB, "ok", "ok"),

@@ -8,9 +8,9 @@ import pytest
 
 from console.events import HostEvent
 from console.events.host import XidReported
+from console.state.xid_meaning import MEANINGS, xid_meaning, xid_sentence
 from console.values import CleanText, Unknown, known
 from console.views.gpu_findings import gpu_findings, orphan_bytes
-from console.views.xids import MEANINGS, xid_meaning, xid_sentence
 from tests.support.gpu_facts import GIB, folded, gauges, gpu_of, health, healthy, held, identified, identity, sampled
 
 SPIN = {"util_pct": 100, "power_w": 95.0, "memory_util_pct": 0}

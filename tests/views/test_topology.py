@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from console.state.disk_trend import seconds_to_full
 from console.values import Unknown
-from console.views.disk_trend import seconds_to_full
 from console.views.topology import all_reduce, path_matrix
 from tests.support.gpu_facts import name_of, topology
 
