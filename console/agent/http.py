@@ -13,7 +13,8 @@ from typing import Any, Mapping
 from urllib.parse import urlsplit
 
 from .calls import Call, OpError, decode, encode
-from .masking import mask_json
+from .masking import MASK, mask_json
+from .server_key import key_of
 
 HOSTS = {"localhost": "127.0.0.1", "127.0.0.1": "127.0.0.1", "::1": "::1"}
 MAX_BYTES = 16 * 1024 * 1024
@@ -21,11 +22,17 @@ TIMEOUT_S = 10.0
 
 
 def http(call: Call, a: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a loopback server; with `strip_keys` secret-looking values of its JSON are masked."""
-    timeout_s = a.get("timeout_s") or TIMEOUT_S
-    status, headers, body = fetch(
-        a["url"], a.get("method") or "GET", a.get("headers") or {}, decode(a.get("body")), timeout_s
-    )
+    """The answer of a loopback server; with `strip_keys` secret-looking values of its JSON are masked.
+
+    `process` (pid, start): the server itself; the API key that it was started with is used here, and stays here.
+    """
+    timeout_s, given = a.get("timeout_s") or TIMEOUT_S, dict(a.get("headers") or {})
+    key = key_of(*a["process"]) if a.get("process") and "Authorization" not in given else ""
+    if key:
+        given["Authorization"] = f"Bearer {key}"
+    status, headers, body = fetch(a["url"], a.get("method") or "GET", given, decode(a.get("body")), timeout_s)
+    if key:
+        body = body.replace(key.encode(), MASK.encode())
     if a.get("strip_keys"):
         body = strip(body)
     return {"status": status, "headers": headers, "body": encode(body)}

@@ -11,9 +11,8 @@ import re
 from typing import Any
 
 from .calls import Call, encode
-from .files import _open_regular, absolute
 from .masking import MASK, is_secret_name, mask_text
-from .tail import PART_BYTES, _Follow
+from .tail import PART_BYTES, follow, open_log
 
 MAX_LINE = 1 << 20
 _VALUE = re.compile(r"""(['"]?)([A-Za-z][\w-]*)\1(\s*[:=]\s*)(?:'[^']*'|"[^"]*")""")
@@ -55,25 +54,18 @@ def whole_lines(fd: int, offset: int) -> bytes:
 
 
 def log_follow(call: Call, a: dict[str, Any]) -> dict[str, Any]:
-    """Like `tail`, with parts {offset, next, inode, data, event} of whole, masked lines."""
-    follow = _Lines(call, absolute(a["path"]), a.get("offset", -1), a.get("inode"))
-    every_s = max(0.05, a.get("every_s") or 0.25)
-    try:
-        while not call.cancelled.is_set():
-            follow.look()
-            call.cancelled.wait(every_s)
-    finally:
-        follow.close()
-    return {}
+    """Like `tail`, of whole, masked lines."""
+    return follow(call, a, whole_lines, mask_log)
 
 
 def log_read(call: Call, a: dict[str, Any]) -> dict[str, Any]:
-    """One part of whole, masked lines from `offset`: {data, offset, next, size, inode}. `next` = `offset` at the end.
+    """One part of whole, masked lines from `offset`: {data, offset, next, size, mtime, inode}. `next` = `offset` at
+    the end.
 
     With `align` the reading starts behind the first line break at or after `offset`; with `rest` the last line
     needs no end (its writer is gone); nothing is read at or behind `end`, the end of a line.
     """
-    fd = _open_regular(absolute(a["path"]))
+    fd, inode = open_log(a["path"])
     try:
         status = os.fstat(fd)
         offset = int(a.get("offset") or 0)
@@ -84,26 +76,6 @@ def log_read(call: Call, a: dict[str, Any]) -> dict[str, Any]:
         if a.get("end") is not None:
             data = data[: max(0, int(a["end"]) - offset)]
         answer = {"data": encode(mask_log(data)), "offset": offset, "next": offset + len(data)}
-        return dict(answer, size=status.st_size, inode=status.st_ino)
+        return dict(answer, size=status.st_size, mtime=status.st_mtime, inode=inode)
     finally:
         os.close(fd)
-
-
-class _Lines(_Follow):
-    def _read(self) -> None:
-        if self._fd is None:
-            return
-        if os.fstat(self._fd).st_size < self._offset:
-            self._offset = 0
-            self._send(b"", "truncated")
-        while not self._call.cancelled.is_set():
-            data = whole_lines(self._fd, self._offset)
-            if not data:
-                return
-            self._send(data, None)
-            self._offset += len(data)
-
-    def _send(self, data: bytes, event: str | None) -> None:
-        masked = encode(mask_log(data))
-        where = {"offset": self._offset, "next": self._offset + len(data), "inode": self._inode}
-        self._call.part(dict(where, data=masked, event=event))

@@ -11,12 +11,13 @@ import os
 import re
 from typing import Any
 
-from . import processes
+from . import journal, processes
 from .adopt import record_of, state_dir
 from .gpu_processes import user_of
 from .machine import text_of
 from .masking import mask_argv
 from .processes import Status
+from .server_key import flag
 from .units import own_unit
 from .wire import unknown
 
@@ -119,12 +120,12 @@ def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[st
         if record_of(pid, status.start, unit, scope)
         else "foreign"
     )
-    log = _log_path(pid)
+    started_s = processes.started_s(status.start)
     found = {
         "id": job or f"{pid}-{status.start}",
         "pid": pid,
         "start": status.start,
-        "started_s": _or_unknown(processes.started_s(status.start), "/proc/stat has no btime"),
+        "started_s": _or_unknown(started_s, "/proc/stat has no btime"),
         "boot_id": processes.boot_id(),
         "owner": owner,
         "job": job,
@@ -134,7 +135,7 @@ def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[st
         "unit": unit,
         "unit_scope": scope,
         "container": processes.container_of(pid, text_of(f"/proc/{pid}/cgroup") or ""),
-        "log_path": log,
+        "log_path": _log_path(pid, unit, scope, started_s),
         "processes": sorted(tree),
     }
     found.update(_where(pid, argv))
@@ -143,26 +144,15 @@ def _server(status: Status, argv: list[str], seen: dict[int, Status]) -> dict[st
 
 def _where(pid: int, argv: list[str]) -> dict[str, Any]:
     """Address and port: what it listens on, else what its command line says."""
-    asked = _flag(argv, "port")
-    wanted = int(asked) if asked and asked.isdigit() else DEFAULT_PORT
+    asked = flag(argv, "port")
+    wanted = int(asked) if asked.isdigit() else DEFAULT_PORT
     listening = processes.listeners(pid, wanted)
     if isinstance(listening, list):
         on_port = [item for item in listening if item[1] == wanted] or listening[:1]
         if on_port:
             return {"address": on_port[0][0], "port": on_port[0][1], "listening": True}
-        return {"address": _flag(argv, "host") or "127.0.0.1", "port": wanted, "listening": False}
-    return {"address": _flag(argv, "host") or "127.0.0.1", "port": wanted, "listening": listening}
-
-
-def _flag(argv: list[str], name: str) -> str | None:
-    """The value of `--name`; the last one counts, as in argparse."""
-    value = None
-    for at, word in enumerate(argv):
-        if word == "--" + name and at + 1 < len(argv):
-            value = argv[at + 1]
-        elif word.startswith("--" + name + "="):
-            value = word.partition("=")[2]
-    return value
+        return {"address": flag(argv, "host") or "127.0.0.1", "port": wanted, "listening": False}
+    return {"address": flag(argv, "host") or "127.0.0.1", "port": wanted, "listening": listening}
 
 
 def _link(pid: int, name: str) -> Any:
@@ -172,12 +162,14 @@ def _link(pid: int, name: str) -> Any:
         return unknown("not visible to this user")
 
 
-def _log_path(pid: int) -> Any:
-    """The regular file that standard error goes to; a journal or a terminal is none."""
+def _log_path(pid: int, unit: str, scope: str, started_s: Any) -> Any:
+    """The regular file that standard error goes to, or the unit's part of the journal; a terminal is none."""
     path = _link(pid, "fd/2")
-    if isinstance(path, str) and not (path.startswith("/") and os.path.isfile(path)):
-        return unknown("standard error goes to {}".format(path.split(":")[0]))
-    return path
+    if not isinstance(path, str) or (path.startswith("/") and os.path.isfile(path)):
+        return path
+    if unit and path.startswith("socket:"):
+        return journal.path_of(pid, unit, scope, started_s)
+    return unknown("standard error goes to {}".format(path.split(":")[0]))
 
 
 def _or_unknown(value: Any, reason: str) -> Any:

@@ -73,10 +73,7 @@ async def _records(box: Box, path: str, *, follow: bool) -> AsyncIterator[Record
 
 async def _since(box: Box, path: str, text: str) -> str:
     """The stamp that is meant: stamps are the box's local time, so that the log's last one says what now is."""
-    part = await box.agent.request("stat", paths=[path])
-    entry = part["entries"][0]
-    if entry is None:
-        raise StopError(FAILED, f"There is no log {path}.")
+    entry = await box.agent.request("log_read", path=path)
     start = max(0, entry["size"] - TAIL_BYTES)
     tail = await box.agent.request("log_read", path=path, offset=start, align=start > 0)
     stamps = [record.stamp for record in LogParser().feed(base64.b64decode(tail["data"])) if record.stamp]

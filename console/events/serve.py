@@ -237,9 +237,13 @@ class TunnelChanged(HostEvent, frozen=True, gc=False, kw_only=True):
 
 
 class BenchmarkQuiet(HostEvent, frozen=True, gc=False, kw_only=True):
-    """While a measurement runs, the console sends a server no request but a rare `/metrics`."""
+    """While a measurement runs, the console sends the server on `port` no request but a rare `/metrics`.
+
+    None, of older recordings: every server of the box.
+    """
 
     quiet: bool
+    port: int | None = None
 
 
 EVENTS = (

@@ -150,10 +150,10 @@ class Connection:
             raise explain_session(error, self._last.hop) from None
         return ChannelPipe(process, self._last.hop)
 
-    async def forward(self, box_port: int, local_port: int = 0) -> Forward:
-        """Opens a tunnel on this machine's loopback; 0 takes any free port."""
+    async def forward(self, box_port: int, local_port: int = 0, address: str = "127.0.0.1") -> Forward:
+        """Opens a tunnel on this machine's loopback to an address of the box; local port 0 takes any free one."""
         try:
-            listener = await self._last.connection.forward_local_port("127.0.0.1", local_port, "127.0.0.1", box_port)
+            listener = await self._last.connection.forward_local_port("127.0.0.1", local_port, address, box_port)
         except OSError as error:
             raise ChannelRefused(f"Port {local_port} of this machine cannot be used: {error.strerror}.") from None
         except asyncssh.Error as error:

@@ -36,7 +36,7 @@ class LocalLink:
 
         return await open_local_agent("python3", self._host.env)
 
-    async def forward(self, box_port: int) -> None:
+    async def forward(self, box_port: int, *, address: str) -> None:
         """The box is this machine: there is nothing to tunnel."""
 
     async def close(self) -> None:

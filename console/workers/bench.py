@@ -28,7 +28,7 @@ from console.state.host import Hardware
 from console.values import Unknown, clean_tree, known
 from console.workers.box import Box
 from console.workers.jobs import JobSpec
-from console.workers.server_http import ServerHttp
+from console.workers.server_http import ServerHttp, reached
 
 PACKAGE = "console.payloads.load"
 BENCH_JOB = "bench"
@@ -77,7 +77,7 @@ async def look(box: Box, server: Server, hardware: Hardware, meta: Mapping[str, 
 
 
 async def _json(box: Box, server: Server, path: str, key: str | None) -> dict[str, Any]:
-    answer = await ServerHttp(box.agent, f"http://127.0.0.1:{server.port}", key).get(path, INFO_S)
+    answer = await ServerHttp(box.agent, server, key).get(path, INFO_S)
     if answer is None or answer[0] != 200:
         return {}
     try:
@@ -201,7 +201,7 @@ def job_spec(
     key: str | None,
 ) -> JobSpec:
     """The job: the worker as a bundle on its standard input, the server's key in its environment."""
-    target = Target("127.0.0.1", subject.server.port, subject.model, subject.gpus)
+    target = Target(reached(subject.server), subject.server.port, subject.model, subject.gpus)
     config = worker_config(preset, points, data, target, secrets.token_hex(8))
     payload = frame(bundle(PACKAGE, config, {"pynvml": nvml_source()}))
     seen = context(subject, preset, data)

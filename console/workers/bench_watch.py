@@ -83,16 +83,18 @@ class Following:
         self._stored: set[str] = set()
         self._lines: list[str] = []
         self._sentence = ""
+        port = job.key.removeprefix("port ")
+        self._port = int(port) if port.isdigit() else None  # without one every server is left in peace
 
     async def run(self) -> None:
         """Until the job has ended and everything is stored. Raises RemoteError when the link dies."""
         await self._begin()
         path = f"{self._job.directory}/{KEPT}"
-        self._box.publish(BenchmarkQuiet(host=self._box.name, quiet=True))
+        self._box.publish(BenchmarkQuiet(host=self._box.name, quiet=True, port=self._port))
         try:
             await self._read_lines(path)
         finally:
-            self._box.publish(BenchmarkQuiet(host=self._box.name, quiet=False))
+            self._box.publish(BenchmarkQuiet(host=self._box.name, quiet=False, port=self._port))
         text = "".join(line + "\n" for line in self._lines)
         self._store.add_file(self._manifest.id, KEPT, text.encode())
         for compared in await asyncio.to_thread(compare_answers, self._store, self._manifest.id, self._job.id):
@@ -144,24 +146,29 @@ class Following:
         return max(rates.values(), key=lambda pair: pair[0], default=(0.0, None))[1]
 
     async def _read_lines(self, path: str) -> None:
-        """Lines until the worker's last one, or until the job is gone and the file says no more."""
+        """Lines until the worker's last one, or, when the job is gone without it, all that the file has."""
         reading = jobs.lines(self._box, path)
         step = asyncio.ensure_future(anext(reading))
         try:
             while True:
                 done, _ = await asyncio.wait([step], timeout=1.0)
-                if not done:
-                    if self._gone():
+                if done:
+                    if await self._take(step.result()):
                         return
-                    continue
-                line = step.result().decode("utf-8", "replace")
-                self._lines.append(line)
-                if await self._line(line):
-                    return
-                step = asyncio.ensure_future(anext(reading))
+                    step = asyncio.ensure_future(anext(reading))
+                elif self._gone():
+                    break
         finally:
             step.cancel()
             await asyncio.gather(step, return_exceptions=True)
+        for line in (await jobs.lines_so_far(self._box, path))[len(self._lines) :]:
+            if await self._take(line):
+                return
+
+    async def _take(self, line: bytes) -> bool:
+        """Keep a line; True for the worker's last."""
+        self._lines.append(line.decode("utf-8", "replace"))
+        return await self._line(self._lines[-1])
 
     def _gone(self) -> bool:
         found = self._host.jobs.jobs

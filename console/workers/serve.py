@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from console.config.records import HostConfig, Recipe
+from console.config.records import Recipe
 from console.config.starts import earlier_starts
 from console.events.plan import Gate
 from console.events.serve import Server, ServerCompared, ServerProved, ServerSmoked
@@ -117,7 +117,7 @@ async def smoke(box: Box, server: ServerState, key: str | None = None) -> Server
     seen, model = server.seen, served_model(server.seen)
     url = base_url(seen)
     dummy = read_flags(seen.argv).get("load-format") == ("dummy",)
-    http = ServerHttp(box.agent, url, key)
+    http = ServerHttp(box.agent, seen, key)
     answer = await http.post("/v1/chat/completions", chat.request_body(model), SMOKE_TIMEOUT_S)
     judged = chat.judge(*answer, dummy=dummy) if answer else chat.unanswered()
     fact = ServerSmoked(
@@ -174,11 +174,6 @@ def compare(box: Box, server: ServerState, recipe: Recipe, aliases: Mapping[str,
     )
     box.publish(told)
     return told
-
-
-def tunnel_words(config: HostConfig, server: Server, local_port: int) -> list[str]:
-    """The same tunnel as a command of one's own."""
-    return ["ssh", "-N", "-L", f"127.0.0.1:{local_port}:127.0.0.1:{server.port}", config.ssh]
 
 
 def server_of(host: HostState, job: jobs.Started) -> ServerState | None:

@@ -22,7 +22,7 @@ from console.values import Unknown, clean, format_gib, known
 from console.workers.box import Box
 from console.workers.looks import LOOK_S, Looks
 from console.workers.server_gauging import Gauging
-from console.workers.server_http import ServerHttp, base_url
+from console.workers.server_http import ServerHttp
 from console.workers.server_log import LogReading, log_path_of
 
 STARTING_S = 0.5  # between two questions whether it is ready
@@ -151,15 +151,14 @@ class ServeWatch:
     async def _ask(self, box: Box, server: ServerState, caught_up: asyncio.Event) -> None:
         """Ready? Then: how loaded?"""
         assert server.seen is not None
-        url = base_url(server.seen)
         await caught_up.wait()  # the log first: what it tells of the past comes before the present
         if server.seen.container:
             self._looked(box, server)
             return
-        http = ServerHttp(box.agent, url)
+        http = ServerHttp(box.agent, server.seen)
         gauging = Gauging(self._host.name, server.id)
         while True:
-            quiet = self._host.serve.quiet
+            quiet = self._host.serve.is_quiet(server)
             if server.proved is None or server.unproved:
                 by = await http.proof(quiet)
                 if by is not None:

@@ -15,25 +15,33 @@ from console.serve.gauges import Gauges, read_get_load, read_loads, read_metrics
 READY_TIMEOUT_S = 5.0
 HEALTH_TIMEOUT_S = 25.0  # SGLang itself gives up after 20 s
 LOAD_TIMEOUT_S = 5.0
-_LOOPBACK = {"127.0.0.1": "127.0.0.1", "0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "[::1]", "::1": "[::1]"}
+_LOOPBACK = {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
 
 Proof = Literal["/ready", "/health"]
 _SOURCES = ("loads", "metrics", "get_load")
 _PATHS = {"loads": "/v1/loads", "metrics": "/metrics", "get_load": "/get_load"}
 
 
+def reached(server: Server) -> str:
+    """The address at which the box reaches its server: its loopback, else the one that it listens on."""
+    return _LOOPBACK.get(server.address, server.address)
+
+
 def base_url(server: Server) -> str:
-    """Where the box reaches its server: by its loopback, else by the address that it listens on."""
-    bound = f"[{server.address}]" if ":" in server.address else server.address
-    return f"http://{_LOOPBACK.get(server.address, bound)}:{server.port}"
+    """The same as the beginning of a URL."""
+    address = reached(server)
+    return f"http://{f'[{address}]' if ':' in address else address}:{server.port}"
 
 
 @dataclass
 class ServerHttp:
-    """One server's HTTP side. Sources that failed once are not asked again: a 500 floods the server's log."""
+    """One server's HTTP side. Sources that failed once are not asked again: a 500 floods the server's log.
+
+    Without a `key` of the laptop's the box uses the one that the server was started with; it does not leave the box.
+    """
 
     agent: Agent
-    url: str
+    server: Server
     key: str | None = None
     has_ready: bool = True
     sources: list[str] = field(default_factory=lambda: list(_SOURCES))
@@ -54,7 +62,8 @@ class ServerHttp:
             answer = await self.agent.request(
                 "http",
                 method=method,
-                url=self.url + path,
+                url=base_url(self.server) + path,
+                process=[self.server.pid, self.server.start],
                 headers=headers,
                 body=packed,
                 timeout_s=timeout_s,

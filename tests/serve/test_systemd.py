@@ -49,6 +49,7 @@ def test_a_unit_that_systemd_restarts_is_adopted_and_stopped_through_systemd(ope
     box.unit("llm.service", served.free_port())
     until(lambda: (one := operator.server()) and one["phase"] == "ready")
     assert operator.server()["owner"] == "foreign"
+    assert "ready to roll" in operator.serve("logs", "--grep", "fired up")  # the journal has it, and nothing else
     operator.serve("stop", exit_code=4)
     assert box.show("llm.service", "ActiveState") == "active"
     operator.serve("adopt", "--accept", "adopt")

@@ -67,7 +67,8 @@ class _Link:
     port = 4711
     closed = False
 
-    async def forward(self, _port: int) -> _Link:
+    async def forward(self, _port: int, *, address: str) -> _Link:
+        self.address = address
         return self
 
     async def close(self) -> None:
@@ -83,7 +84,7 @@ async def test_a_tunnel_gives_way_when_too_much_goes_on(monkeypatch: pytest.Monk
         return 0 if calls < 2 else calls * 1000  # quiet while it opens, then a flood
 
     host = load_config(cwd=Path("/"), env={}).host("local")
-    await tunnel.tunnel(host, 30000, lambda: link, told.append, facts)  # type: ignore[arg-type, return-value]
+    await tunnel.tunnel(host, HostState("local"), 30000, lambda: link, told.append, facts)  # type: ignore[arg-type, return-value]
     assert [one.local_port for one in told] == [4711, 0]
     assert "ssh -N -L 30000:127.0.0.1:30000" in told[-1].sentence
     assert link.closed
