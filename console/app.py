@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,6 +32,7 @@ from console.screens.telling import Teller
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values import clean
+from console.views.notable import notable
 from widgets.glyphs import ASCII_CLASS
 from widgets.themes import DARK, register_themes
 
@@ -94,7 +96,9 @@ class ConsoleApp(Deck):
         self.call_after_refresh(self._painted_first)
 
     def _painted_first(self) -> None:
-        """Only now the link's own imports may take the processor."""
+        """Only now the link's own imports, or the search for what was notable, may take the processor."""
+        if self.player:
+            self.run_worker(partial(self.player.find_marks, notable), thread=True)
         if controls := self.session.controls:
             controls.start()
             self.run_worker(self._read_choices(), exit_on_error=True)

@@ -65,7 +65,8 @@ class DeckScreen(Kept, Screen[None]):
                 if pane.is_attached:
                     pane.paint(frame)
             if player := deck_of(self).player:
-                self.query_one("#replay-bar", Lines).set_lines([replay_line(player)])
+                bar = self.query_one("#replay-bar", Lines)
+                bar.set_lines([replay_line(player, frame, self.size.width, bar.glyphs)])
             self.query_one("#footer", Lines).set_lines([footer(frame, self.size.width)])
 
     def _paint_next(self, frame: Frame) -> None:

@@ -1,32 +1,56 @@
-"""The bar of a replay: where it is, how fast it plays, how long it is."""
+"""The bar of a replay: where it is, how fast it plays, how long it is, where something happened, what was noted."""
 
 from __future__ import annotations
 
-from console.session.player import Player
-from widgets.cells import Bar, Cell, Line
+from itertools import groupby
+
+from console.screens.frame import Frame
+from console.session.player import Mark, Player
+from widgets.cells import Cell, Line, Piece, width_of
+from widgets.glyphs import Glyphs
+
+NOTE_S = 30.0
+LEAST_BAR = 12
+_HINTS: tuple[Piece, ...] = (
+    Cell("space", "key"), Cell(" play  ", "dim"), Cell("{ }", "key"), Cell(" 10 s  ", "dim"), Cell("n", "key"),
+    Cell(" next ", "dim"),
+)  # fmt: skip
 
 
-def replay_line(player: Player) -> Line:
-    """One line: position, speed, the clock, the keys."""
+def replay_line(player: Player, frame: Frame, width: int, glyphs: Glyphs) -> Line:
+    """One line of `width` cells: the bar takes what position, speed, length, note and keys leave to it."""
     now, whole = player.replay.now(), player.duration_s
     state = "paused" if player.paused else "ended" if player.replay.ended else "playing"
-    return Line(
-        (
-            Cell(f" REPLAY {clock(now)} ", "replay"),
-            Cell(f" {player.speed:g}×  ", "strong"),
-            Cell(f"{state:<8}", "warn" if player.paused else "label"),
-            Bar(now / whole if whole else 0.0, "bar-busy", width=30),
-            Cell(f"  {clock(whole)}", "dim"),
-        ),
-        (
-            Cell("space", "key"),
-            Cell(" play  ", "dim"),
-            Cell("{ }", "key"),
-            Cell(" 10 s  ", "dim"),
-            Cell("n", "key"),
-            Cell(" next ", "dim"),
-        ),
+    head = (
+        Cell(f" REPLAY {clock(now)} ", "replay"),
+        Cell(f" {player.speed:g}×  ", "strong"),
+        Cell(f"{state:<8}", "warn" if player.paused else "label"),
     )
+    end = Cell(f" {clock(whole)} ", "dim")
+    left = width - sum(width_of(cell.text) for cell in (*head, end))
+    right = _note(frame) or _HINTS
+    taken = 1 + sum(width_of(piece.text) for piece in right if isinstance(piece, Cell))
+    if left - taken < LEAST_BAR:
+        right, taken = (), 0
+    bar = _bar(now / whole if whole else 0.0, player.marks, whole, max(0, left - taken), glyphs)
+    return Line((*head, *bar, end), right)
+
+
+def _note(frame: Frame) -> tuple[Piece, ...]:
+    """The note that was written last, for a while."""
+    notes = [text for t, text in frame.session.state.session.notes if 0 <= frame.now - t < NOTE_S]
+    return (Cell(f"note: {notes[-1][:48]} ", "strong"),) if notes else ()
+
+
+def _bar(ratio: float, marks: tuple[Mark, ...], whole: float, width: int, glyphs: Glyphs) -> list[Cell]:
+    """What was played, and on it a sign wherever something notable happened, or was noted."""
+    done = round(ratio * width)
+    cells = [(glyphs.full, "bar-busy") if at < done else (glyphs.track, "track") for at in range(width)]
+    for mark in marks:
+        at = min(width - 1, int(mark.t / whole * width)) if whole and width else -1
+        if at >= 0 and cells[at][1] != "warn":
+            cells[at] = (glyphs.filled[3], "warn") if mark.noted else (glyphs.tick, "tick")
+    return [Cell("".join(sign for sign, _ in same), ink) for ink, same in groupby(cells, key=lambda cell: cell[1])]
 
 
 def clock(seconds: float) -> str:

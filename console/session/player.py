@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from console.events import Stamped
+from console.events.link import NoteWritten
 from console.session.replay import Replay
 from console.state import State
+
+
+class Mark(NamedTuple):
+    """A moment at which something notable happened; `noted`: the user wrote a note there."""
+
+    t: float
+    noted: bool
+
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -21,6 +31,7 @@ class Player:
         self.replay = replay
         self.speed = speed
         self.paused = False
+        self.marks: tuple[Mark, ...] = ()
         self._duration_s: float | None = None
 
     @property
@@ -29,6 +40,15 @@ class Player:
         if self._duration_s is None:
             self._duration_s = self.replay.measure()
         return self._duration_s
+
+    def find_marks(self, notable: Notable) -> None:
+        """Play the whole recording once, beside the one on screen, and keep where something notable happened."""
+        apart, marks = self.replay.again(), []
+        while (stamped := apart.upcoming) is not None:
+            if notable(apart.state, stamped):
+                marks.append(Mark(stamped.t, isinstance(stamped.event, NoteWritten)))
+            apart.step()
+        self.marks = tuple(marks)
 
     def tick(self, passed_s: float) -> None:
         """Play on, unless paused; the clock stands at the end."""

@@ -82,6 +82,10 @@ class Replay:
             self._rewind()
         self.advance(max(t, 0.0))
 
+    def again(self) -> Replay:
+        """The same recording from its beginning."""
+        return Replay(self._path)
+
     def measure(self) -> float:
         """Seconds from the start to the last fact. Reads the whole file."""
         last = 0.0
