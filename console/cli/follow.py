@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 from console.cli.stop import FAILED, GATE, INTERRUPTED, TIMED_OUT, StopError
@@ -55,7 +55,8 @@ async def follow(session: LiveSession, host: str, started: jobs.Started, show: S
 
     Raises StopError: 130 after ctrl+c, 124 when it takes longer than `timeout_s`. The job goes on in both cases.
     """
-    telling = asyncio.create_task(_tell(session, host, started.directory, show))
+    told = _Told(show)
+    telling = asyncio.create_task(_tell(session, host, started.directory, told))
     goes_on = f"The job goes on: `gpudeck jobs {host} show {started.id}`."
     try:
         if not await session.wait(lambda state: _ended(state, host, started.id) is not None, timeout_s):
@@ -63,7 +64,9 @@ async def follow(session: LiveSession, host: str, started: jobs.Started, show: S
     except asyncio.CancelledError:
         raise StopError(INTERRUPTED, f"Detached. {goes_on}") from None
     finally:
-        await _last_words(telling)
+        telling.cancel()
+        await asyncio.wait([telling])
+    await _last_words(session, host, started.directory, told)
     job = _ended(session.state, host, started.id)
     assert job is not None
     return job
@@ -74,33 +77,39 @@ def _ended(state: State, host: str, job_id: str) -> Job | None:
     return job if job is not None and views.ended(job) else None
 
 
-async def _tell(session: LiveSession, host: str, directory: str, show: Show) -> None:
-    """Hand on each line once, through reconnects."""
-    seen = 0
+class _Told:
+    """Hands on each line once, through reconnects."""
+
+    def __init__(self, show: Show) -> None:
+        self._show, self._count = show, 0
+
+    def take(self, number: int, line: dict[str, Any]) -> None:
+        """Line `number` of the job's progress, from 0."""
+        if number >= self._count:
+            self._count = number + 1
+            self._show(line)
+
+
+async def _tell(session: LiveSession, host: str, directory: str, told: _Told) -> None:
+    """What the job writes, as it comes."""
     while True:
         await session.wait(lambda _: session.box(host) is not None)
         box = session.box(host)
         if box is None:
             continue
+        number = 0
         with contextlib.suppress(RemoteError):
-            async for number, line in _numbered(box, directory):
-                if number >= seen:
-                    seen = number + 1
-                    show(line)
+            async for line in jobs.progress(box, directory):
+                told.take(number, line)
+                number += 1
         await asyncio.sleep(0.5)
 
 
-async def _numbered(box: Box, directory: str) -> AsyncIterator[tuple[int, dict[str, Any]]]:
-    number = 0
-    async for line in jobs.progress(box, directory):
-        yield number, line
-        number += 1
-
-
-async def _last_words(telling: asyncio.Task[None]) -> None:
-    """The tail looks four times a second: what was written last has come by then."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(0.6):
-            await asyncio.shield(telling)
-    telling.cancel()
-    await asyncio.wait([telling])
+async def _last_words(session: LiveSession, host: str, directory: str, told: _Told) -> None:
+    """What the ended job wrote last, however slow the link is; nothing where the link is down just now."""
+    box = session.box(host)
+    if box is None:
+        return
+    with contextlib.suppress(RemoteError):
+        for number, line in enumerate(await jobs.progress_so_far(box, directory)):
+            told.take(number, line)

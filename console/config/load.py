@@ -22,7 +22,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """What is configured. `origins` has one entry for each value, keyed as TOML writes it."""
 
     settings: Settings
-    keys: dict[str, str]
+    keys: dict[str, str] = {}
     hosts: dict[str, HostConfig]
     origins: dict[str, Origin]
 

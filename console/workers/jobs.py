@@ -26,6 +26,8 @@ from console.workers.box import Box
 RUNNER = "console.payloads.runner"
 START_LIMIT_S = 45.0
 ASK_LIMIT_S = 30.0
+READ_BYTES = 128 * 1024
+MOST_BYTES = 64 * 1024 * 1024
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,12 +163,34 @@ async def prune(box: Box, *, everything: bool, dry_run: bool) -> Pruned:
 async def progress(box: Box, directory: str) -> AsyncIterator[dict[str, Any]]:
     """Every line that the job wrote into its `progress.ndjson`, and each further one, cleaned. Never ends by itself."""
     async for line in lines(box, f"{directory}/progress.ndjson"):
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue  # a line that a full disk cut
-        if isinstance(value, dict):
-            yield clean_tree(value)
+        if (value := _value(line)) is not None:
+            yield value
+
+
+async def progress_so_far(box: Box, directory: str) -> list[dict[str, Any]]:
+    """The same lines as they stand now: all, once the job has ended. Raises AgentError when there is no file."""
+    written = await lines_so_far(box, f"{directory}/progress.ndjson")
+    return [value for line in written if (value := _value(line)) is not None]
+
+
+def _value(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = clean_tree(json.loads(line))
+    except ValueError:
+        return None  # a line that a full disk cut
+    return value if isinstance(value, dict) else None
+
+
+async def lines_so_far(box: Box, path: str) -> list[bytes]:
+    """The lines of a file on the box, up to MOST_BYTES; one without its end is left out. Raises AgentError."""
+    data = b""
+    while len(data) < MOST_BYTES:
+        read = await box.agent.request("read", path=path, offset=len(data), max_bytes=READ_BYTES)
+        piece = base64.b64decode(read["data"])
+        data += piece
+        if not piece or len(data) >= read["size"]:
+            break
+    return data.split(b"\n")[:-1]
 
 
 async def lines(box: Box, path: str, offset: int = 0) -> AsyncIterator[bytes]:

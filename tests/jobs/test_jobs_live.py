@@ -178,3 +178,18 @@ async def test_pause_and_resume_through_the_session(box: JobBox) -> None:
         await jobs.stop(connected, started.id, 0)
     drained(box.root / started.id)
     assert log(box.root / started.id) == ""
+
+
+async def test_the_last_words_come_however_slow_the_link_is(box: JobBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a job writes is told once it has ended, though nothing of it came before."""
+
+    async def silent(*_: Any) -> AsyncIterator[dict[str, Any]]:
+        await asyncio.Event().wait()
+        yield {}
+
+    monkeypatch.setattr(jobs, "progress", silent)
+    seen: list[int] = []
+    async with session_with(box) as session:
+        started, _ = await begin(session, LOCAL, counting(5, 0.01))
+        await follow(session, LOCAL, started, lambda line: seen.append(line["n"]), 20)
+    assert seen == [0, 1, 2, 3, 4]
