@@ -48,7 +48,8 @@ class Torch(msgspec.Struct, frozen=True, kw_only=True):
 class Engine(msgspec.Struct, frozen=True, kw_only=True):
     """An installed SGLang. `flags` by every spelling; `problem`: what keeps it from serving, empty when nothing.
 
-    `architectures`: class → module. `capture`: kind of drafter → classes that hand out their hidden states.
+    `architectures`: class → module. `capture`: kind of drafter → classes that hand out their hidden states. `stamp`
+    changes with the packages and the environment that were found when it was asked; empty when they were not.
     """
 
     python: CleanText
@@ -61,6 +62,7 @@ class Engine(msgspec.Struct, frozen=True, kw_only=True):
     kernels: tuple[CleanText, ...] | Unknown
     packages: dict[str, CleanText]
     problem: CleanText = CleanText("")
+    stamp: str = ""
 
     def flag(self, spelling: str) -> Flag | None:
         """The flag of an exact spelling with its dashes, or None."""

@@ -1,13 +1,17 @@
-"""Asks the box's interpreter about its SGLang. The answer is kept on the laptop by box, interpreter and version."""
+"""Asks the box's interpreter about its SGLang. Answers are kept on the laptop by box, interpreter and version; those of
+its validation also by everything that was asked."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from console.config.paths import home_dir, write_private
 from console.events.plan import ArgumentsValidated, EngineIntrospected
@@ -21,6 +25,7 @@ PACKAGE = "console.payloads.introspect"
 INTROSPECT_S = 240.0  # imports on a cold disk took 36 s, and up to 3 min on a busy one
 VALIDATE_S = 60.0
 QUICK_S = 30.0
+VALIDATIONS = 64  # kept per box and interpreter
 
 
 async def ask(box: Box, python: str, request: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
@@ -38,7 +43,7 @@ async def introspect(box: Box, python: str, env: Mapping[str, str]) -> Engine | 
             _remember(box.name, python, seen.get("stamp"), answer)
     except AgentError as error:
         return _failed(box, python, error)
-    engine = parse_engine(answer, python)
+    engine = msgspec.structs.replace(parse_engine(answer, python), stamp=_stamp(seen))
     box.publish(
         EngineIntrospected(
             host=box.name,
@@ -67,15 +72,18 @@ def _failed(box: Box, python: str, error: AgentError) -> Unknown:
     return reason
 
 
-async def validate(box: Box, recipe: str, python: str, request: Mapping[str, Any]) -> Validation:
+async def validate(box: Box, recipe: str, python: str, stamp: str, request: Mapping[str, Any]) -> Validation:
     """SGLang's own validation, dry, at most 60 s; a run that did not end is unknown. `request`: `argv`, `env`,
-    `gpu` and `configs` as the introspection program takes them."""
-    started = time.monotonic()
-    try:
-        answer = await ask(box, python, {"op": "validate", **request}, VALIDATE_S)
-    except AgentError as error:
-        answer = {"result": "unknown", "message": error.message or str(error)}
+    `gpu` and `configs` as the introspection program takes them. What the same `stamp` answered before is not asked
+    again: each asking imports SGLang."""
+    started, key = time.monotonic(), _asked(stamp, request)
+    file = _file(box.name, python, "validations")
+    kept = _read(file).get(key) if stamp else None
+    answer = kept if isinstance(kept, dict) else await _validate(box, python, request)
     result = answer.get("result")
+    if stamp and kept is None and result in ("accepted", "refused"):
+        answers = {**_read(file), key: answer}
+        _keep(file, dict(list(answers.items())[-VALIDATIONS:]))
     validation = Validation(
         result=result if result in ("accepted", "refused") else "unknown",
         sentence=clean(str(answer.get("message") or "no answer")),
@@ -93,24 +101,51 @@ async def validate(box: Box, recipe: str, python: str, request: Mapping[str, Any
     return validation
 
 
-def _file(box: str, python: str) -> Path:
+async def _validate(box: Box, python: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return await ask(box, python, {"op": "validate", **request}, VALIDATE_S)
+    except AgentError as error:
+        return {"result": "unknown", "message": error.message or str(error)}
+
+
+def _stamp(seen: Mapping[str, Any]) -> str:
+    return "; ".join([str(seen["stamp"]), str(seen["environment"])]) if seen.get("stamp") else ""
+
+
+def _asked(stamp: str, request: Mapping[str, Any]) -> str:
+    text = json.dumps([stamp, request], sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _file(box: str, python: str, what: str = "engines") -> Path:
     key = hashlib.sha256(f"{box}\0{python}".encode()).hexdigest()[:20]
-    return home_dir("cache") / "engines" / f"{key}.json"
+    return home_dir("cache") / what / f"{key}.json"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """What is kept there; nothing when it cannot be read."""
+    try:
+        kept = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
 
 
 def _remembered(box: str, python: str, stamp: Any) -> dict[str, Any] | None:
     """The kept answer, if the interpreter's packages have not changed since."""
     if not isinstance(stamp, str):
         return None
-    try:
-        kept = json.loads(_file(box, python).read_bytes())
-    except (OSError, ValueError):
-        return None
-    answer = kept.get("answer") if isinstance(kept, dict) and kept.get("stamp") == stamp else None
+    kept = _read(_file(box, python))
+    answer = kept.get("answer") if kept.get("stamp") == stamp else None
     return answer if isinstance(answer, dict) else None
 
 
 def _remember(box: str, python: str, stamp: Any, answer: dict[str, Any]) -> None:
     """Keep a whole answer; one with a problem is asked again, because the problem may be repaired."""
     if isinstance(stamp, str) and "problem" not in answer:
-        write_private(_file(box, python), json.dumps({"stamp": stamp, "answer": answer}).encode())
+        _keep(_file(box, python), {"stamp": stamp, "answer": answer})
+
+
+def _keep(file: Path, content: dict[str, Any]) -> None:
+    with contextlib.suppress(OSError):  # what cannot be remembered is asked again
+        write_private(file, json.dumps(content).encode())

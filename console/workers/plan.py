@@ -202,7 +202,8 @@ async def _validated(box: Box, inputs: Inputs, start: Launch | Unknown) -> Valid
         "capability": list(capability[0]) if known(capability) else None,
     }
     request = {"argv": _server_arguments(start), "env": inputs.recipe.env, "gpu": gpu, "configs": configs}
-    return await validate(box, inputs.recipe.name, start.argv[0], request)
+    stamp = inputs.engine.stamp if known(inputs.engine) else ""
+    return await validate(box, inputs.recipe.name, start.argv[0], stamp, request)
 
 
 def _server_arguments(start: Launch) -> list[str]:

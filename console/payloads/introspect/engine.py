@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib
 import os
 import sys
@@ -22,6 +23,7 @@ _PACKAGES = (
     "huggingface_hub",
     "triton",
 )
+_READ = ("SGLANG_", "SGL_", "FLASHINFER_", "TORCH", "CUDA_", "HF_", "PYTHONPATH", "LD_LIBRARY_PATH")
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -52,13 +54,15 @@ def describe(_config: dict[str, Any]) -> dict[str, Any]:
 
 
 def stamp(_config: dict[str, Any]) -> dict[str, Any]:
-    """A name for what is installed, without importing any of it: it changes with any package that matters."""
+    """A name for what is installed, without importing any of it: it changes with any package that matters; and one for
+    the environment, by what SGLang and its libraries read of it."""
     root = sources.package_folder("sglang")
     if root is None:
-        return {"stamp": None}
+        return {"stamp": None, "environment": None}
     words = [sys.version, root, str(os.stat(root).st_mtime_ns)]
     words += [f"{name}={version}" for name, version in sorted(_packages().items())]
-    return {"stamp": "; ".join(words)}
+    read = sorted(item for item in os.environ.items() if item[0].startswith(_READ))
+    return {"stamp": "; ".join(words), "environment": hashlib.sha256(repr(read).encode()).hexdigest()[:16]}
 
 
 def _absent() -> dict[str, str]:
