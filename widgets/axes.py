@@ -55,19 +55,24 @@ def nice_step(raw: float) -> float:
 
 
 def ticks(scale: Scale, count: int, values: Sequence[float] = ()) -> list[float]:
-    """About `count` tick values, low to high. A logarithmic scale takes the data's own values when they are few."""
+    """About `count` tick values, low to high. A logarithmic scale takes the data's own values when they are few, and
+    round ones where it holds too few powers."""
     if not scale.log:
-        step = nice_step((scale.high - scale.low) / max(1, count))
-        first = math.ceil(scale.low / step - 1e-9)
-        last = math.floor(scale.high / step + 1e-9)
-        return [index * step for index in range(first, last + 1)]
+        return _round_ticks(scale, count)
     own = sorted({value for value in values if value > 0})
     if 1 < len(own) <= max(2, count):
         return own
     base = 10.0 if scale.high / scale.low >= 10.0 ** max(2, count / 2) else 2.0
     first, last = math.ceil(math.log(scale.low, base) - 1e-9), math.floor(math.log(scale.high, base) + 1e-9)
     stride = max(1, -(-(last - first + 1) // max(1, count)))
-    return [base**power for power in range(first, last + 1, stride)]
+    powers = [base**power for power in range(first, last + 1, stride)]
+    return powers if len(powers) >= min(3, count) else _round_ticks(scale, count)
+
+
+def _round_ticks(scale: Scale, count: int) -> list[float]:
+    step = nice_step((scale.high - scale.low) / max(1, count))
+    first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
 
 
 def tick_text(value: float) -> str:

@@ -11,6 +11,8 @@ from widgets.chart_table import table_rows
 from widgets.chart_text import chart_rows
 from widgets.painted import Painted
 
+LEAST = (40, 10)  # cells; below, a picture says less than its numbers
+
 
 class ChartView(Painted):
     """Paints a chart; the same record goes to `chart_svg.to_svg`."""
@@ -39,7 +41,7 @@ class ChartView(Painted):
         self._redraw()
 
     def toggle_table(self) -> None:
-        """Numbers in place of the picture, or the picture again."""
+        """Numbers in place of the picture, or the picture again; where there is little room, the other way round."""
         self._as_table = not self._as_table
         self._redraw()
 
@@ -49,7 +51,8 @@ class ChartView(Painted):
             return
         old = self._rows
         if any(any(y is not None for y in series.ys) for series in self._chart.series):
-            draw = table_rows if self._as_table else chart_rows
+            small = width < LEAST[0] or height < LEAST[1]
+            draw = table_rows if self._as_table != small else chart_rows
             self._rows = draw(self._chart, width, height, self.glyphs)
         else:
             self._rows = [[Span(self.glyphs.text(self.empty), "dim")]]

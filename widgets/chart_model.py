@@ -27,7 +27,7 @@ class Series:
 
     `lows`/`highs` are the ends of error bars; `flagged` are indices of points that may not count (hollow);
     `ghost` is an earlier run, shown quietly; `line=False` shows points alone; `value` is the legend's text;
-    `guide` is a line to read the others by: no markers, no value.
+    `guide` is a line to read the others by: no markers, no value. `labels` are words beside its points.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Series:
     line: bool = True
     value: str = ""
     guide: bool = False
+    labels: Sequence[str] = ()
 
     @property
     def told(self) -> str:
@@ -114,5 +115,6 @@ def _window(series: Series, low: float | None, high: float | None) -> Series:
     flagged = frozenset(at - first for at in series.flagged if first <= at < last)
     cut = slice(first, last)
     return replace(
-        series, xs=series.xs[cut], ys=series.ys[cut], lows=series.lows[cut], highs=series.highs[cut], flagged=flagged
-    )
+        series, xs=series.xs[cut], ys=series.ys[cut], lows=series.lows[cut], highs=series.highs[cut], flagged=flagged,
+        labels=series.labels[cut],
+    )  # fmt: skip

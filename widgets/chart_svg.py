@@ -65,6 +65,7 @@ def to_svg(chart: Chart, width: int = 760, height: int = 380) -> str:
     for index, series in sorted(enumerate(chart.series), key=lambda pair: not pair[1].ghost):
         parts.append(f'<g class="{"ghost" if series.ghost else f"s{index % 8}"}">')
         parts += [*_lines(series, plot), *_error_bars(series, plot), *_marks(series, index, plot)]
+        parts += _labels(series, plot)
         parts.append("</g>")
     return "\n".join([*parts, "</svg>\n"])
 
@@ -179,6 +180,15 @@ def _marks(series: Series, index: int, plot: _Plot) -> Iterator[str]:
             point = plot.at(x, y)
             if point:
                 yield _mark(index, *point, hollow=flagged)
+
+
+def _labels(series: Series, plot: _Plot) -> Iterator[str]:
+    """Beside its point, inside the picture."""
+    for x, y, label in zip(series.xs, series.ys, series.labels, strict=False):
+        if point := plot.at(x, y):
+            inside = point[0] + 8 + _CHAR * width_of(label) <= plot.right
+            at, end = (point[0] + 8, "start") if inside else (point[0] - 8, "end")
+            yield f'<text class="value" x="{at:.1f}" y="{point[1] - 5:.1f}" text-anchor="{end}">{_text(label)}</text>'
 
 
 def _mark(index: int, x: float, y: float, *, hollow: bool) -> str:

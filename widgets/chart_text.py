@@ -91,7 +91,22 @@ def _draw(chart: Chart, frame: Frame, glyphs: Glyphs) -> None:
             _level_label(level.label, row, frame.canvas, glyphs)
     order = sorted(enumerate(chart.series), key=lambda pair: not pair[1].ghost)
     for index, series in order:
+        _draw_labels(series, series_ink(index, series), frame, glyphs)
+    for index, series in order:
         _draw_series(series, index, frame, glyphs)
+
+
+def _draw_labels(series: Series, ink: str, frame: Frame, glyphs: Glyphs) -> None:
+    """Behind each point, or before it at the right edge. Markers, which are drawn later, stand over them."""
+    canvas = frame.canvas
+    for x, y, label in zip(series.xs, series.ys, series.labels, strict=False):
+        column, row = frame.column(x), frame.row(y) if y is not None else None
+        if column is None or row is None:
+            continue
+        text, cell = glyphs.text(label), column // 2
+        start = cell + 1 if cell + 1 + len(text) <= canvas.width else cell - len(text)
+        for offset, char in enumerate(text):
+            canvas.mark(2 * (start + offset), row, char, ink)
 
 
 def _draw_series(series: Series, index: int, frame: Frame, glyphs: Glyphs) -> None:

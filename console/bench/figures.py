@@ -26,7 +26,7 @@ Curve = tuple[float, MaybeFloat, MaybeFloat, MaybeFloat, bool]
 class Line(msgspec.Struct, frozen=True):
     """A named curve: xs ascending, ys with None for a gap, ends of 95 % bars, indices of flagged points.
 
-    `guide`: no measurement, a line to read the others by.
+    `guide`: no measurement, a line to read the others by. `labels`: a word for each point.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Line(msgspec.Struct, frozen=True):
     joined: bool = True
     value: str = ""
     guide: bool = False
+    labels: tuple[str, ...] = ()
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -83,13 +84,14 @@ def speeds(runs: Sequence[Run], slo_user_tok_s: Number) -> Figure:
     candidates: list[tuple[str, float, float]] = []
     for name, run in zip(labels(runs), runs, strict=True):
         pairs = [
-            (estimate(points, "user_tok_s"), estimate(points, "tok_s_gpu"), _spoiled(points))
-            for points in groups(run.points).values()
+            (estimate(points, "user_tok_s"), estimate(points, "tok_s_gpu"), _spoiled(points), f"C={users}")
+            for (users, _), points in groups(run.points).items()
         ]
-        ready = sorted((x, y, bad) for x, y, bad in pairs if known(x) and known(y))
-        bad = frozenset(i for i, pair in enumerate(ready) if pair[2])
-        lines.append(Line(name, tuple(p[0] for p in ready), tuple(p[1] for p in ready), flagged=bad, joined=False))
-        candidates += [(f"{x!r} {y!r}", x, y) for x, y, spoiled in ready if not spoiled]
+        ready = sorted((x, y, bad, users) for x, y, bad, users in pairs if known(x) and known(y))
+        xs, ys, spoiled, users = zip(*ready, strict=True) if ready else ((), (), (), ())
+        bad = frozenset(i for i, flagged in enumerate(spoiled) if flagged)
+        lines.append(Line(name, xs, ys, flagged=bad, joined=False, labels=users))
+        candidates += [(f"{x!r} {y!r}", x, y) for x, y, flagged, _ in ready if not flagged]
     best = sorted((float(x), float(y)) for x, y in (text.split() for text in pareto(candidates)))
     if len(best) > 1:
         corners = [best[0], *(corner for (x, _), (x2, y2) in pairwise(best) for corner in ((x, y2), (x2, y2)))]

@@ -21,6 +21,7 @@ STYLE = (
     "table{border-collapse:collapse;margin:1rem 0;font-variant-numeric:tabular-nums;display:block;overflow-x:auto}"
     "th,td{border-bottom:1px solid #8884;padding:.25rem .6rem;text-align:right}"
     "th:first-child,td:first-child,td:last-child,th:last-child{text-align:left}"
+    "@media print{table{display:table;width:100%;font-size:.55rem}th,td{padding:.1rem .2rem}}"
     "svg{max-width:100%;height:auto}pre{overflow-x:auto;background:#8881;padding:.6rem}"
 )
 

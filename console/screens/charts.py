@@ -28,4 +28,5 @@ def _series(line: Line) -> Series:
         line.joined,
         line.value,
         line.guide,
+        line.labels,
     )

@@ -5,9 +5,11 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.app import App, ComposeResult
 
 from widgets.axes import scale_for, tick_text, ticks
 from widgets.cells import spans_width
+from widgets.chart import ChartView
 from widgets.chart_model import Axis, Chart, Level, Series
 from widgets.chart_svg import to_svg
 from widgets.chart_table import table_rows
@@ -169,3 +171,44 @@ def test_a_guide_is_a_line_without_markers_and_value() -> None:
     assert shown[0].split() == ["●", "points", "2", "··", "SLO"]
     assert "▲" not in "".join(shown)
     assert to_svg(guide).count('class="line"') == 2  # in the plot and in the legend
+
+
+def test_points_carry_their_labels_and_the_right_edge_keeps_them() -> None:
+    points = Series("ep4", (1, 2, 4), (8, 6, 2), line=False, labels=("C=256", "C=64", "C=1"))
+    shown = "\n".join(lines(Chart(Axis("tok/s/user"), Axis("tok/s/GPU", zero=True), (points,)), 60, 14))
+    assert "●C=256" in shown
+    assert "●C=64" in shown
+    assert "C=1●" in shown
+    picture = to_svg(Chart(series=(points,)))
+    assert [label in picture for label in points.labels] == [True] * 3
+    assert 'text-anchor="end">C=1<' in picture
+
+
+async def test_a_chart_below_its_least_size_is_a_table_until_t_is_pressed() -> None:
+    class Shown(App[None]):
+        def compose(self) -> ComposeResult:
+            yield ChartView()
+
+    app = Shown()
+    async with app.run_test(size=(39, 12)) as pilot:
+        view = app.query_one(ChartView)
+        view.set_chart(Chart(Axis("concurrency"), series=(Series("ep4", (1, 64), (98, 1530)),)))
+        await pilot.pause()
+        assert "└" not in text_of(view)
+        assert "64" in text_of(view)
+        view.toggle_table()
+        assert "└" in text_of(view)
+        view.toggle_table()
+        await pilot.resize_terminal(40, 10)
+        assert "└" in text_of(view)
+
+
+def text_of(view: ChartView) -> str:
+    return "\n".join(view.render_line(y).text for y in range(view.size.height))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "values"), [(10, 30, [10, 15, 20, 25, 30]), (100, 300, [100, 150, 200, 250, 300])]
+)
+def test_a_short_logarithmic_axis_has_round_ticks(low: float, high: float, values: list[float]) -> None:
+    assert ticks(scale_for((low, high), log=True), 5) == values
