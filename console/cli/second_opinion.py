@@ -43,11 +43,10 @@ async def second_opinion(flags: Flags, session: LiveSession, host: str, asked: A
     data = b""
     runs = store()
     ours = found(runs, asked.run)
-    counted = {point.concurrency: point.requests for point in ours.points if known(point.requests)}
+    seen_at = {p.concurrency: (p.requests, p.request_s if known(p.request_s) else 0.0) for p in ours.points}
     for users in asked.preset.concurrency:
         say(flags, f"{module} at C={users}")
-        requests = counted.get(users, 0)
-        spec = opinion.job_spec(subject, asked.preset, users, module, python, key, env, requests)
+        spec = opinion.job_spec(subject, asked.preset, users, module, python, key, env, *seen_at.get(users, (0, 0.0)))
         started, _ = await begin(session, host, spec)
         ended = await follow(session, host, started, lambda _: None, flags.timeout)
         if ended.exit_code != 0:

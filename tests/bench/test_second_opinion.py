@@ -43,6 +43,12 @@ def test_the_same_question_is_asked() -> None:
     assert spec.secret_env == {"OPENAI_API_KEY": "sk-mine"}
 
 
+def test_its_users_do_not_begin_together() -> None:
+    spec = job_spec(a_subject(), PRESETS["sweep"], 8, MODULES[0], "python3", None, {}, 300, 24.0)
+    assert spec.argv[spec.argv.index("--request-rate") + 1] == "30"
+    assert spec.argv[spec.argv.index("--max-concurrency") + 1] == "8"
+
+
 def test_it_runs_at_least_as_long_as_ours() -> None:
     """Its rate holds its ramp and its drain: with 256 requests an H200 told 10,477 tok/s instead of 15,523."""
     spec = job_spec(a_subject(), PRESETS["sweep"], 64, MODULES[0], "python3", None, {}, requests=1439)
