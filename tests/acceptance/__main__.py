@@ -23,7 +23,10 @@ Steps, with their usual seconds; `A` uses GPU 0 and `B` GPU 1, so that the lanes
     foreign (35)       a process that holds GPU 1: who it is, and what the gates say
   A deploy-ar (110)    from the recipe to READY and smoke test; both kinds of graphs
   A opinion (190)      bench at C = 1, 8, 64 and SGLang's own benchmark on the same server
-  A sweep (350)        autoregressive, NGRAM, DFLASH at C = 1, 8, 64; the report exported; DFLASH stays
+  A deploy-calm (80)   the same with eight tokens an event, so that the front end is idle
+  A mixed (180)        both clients with lengths that vary, so that no users move in step: ours, SGLang's, ours
+  A calm (160)         both clients with fixed lengths there
+  A sweep (550)        autoregressive, NGRAM, DFLASH at C = 1, 8, 64; the report exported; DFLASH stays
   A accept-dflash (40) accept length, ours and per request
   A screen (50)        every screen while the server is measured; status against nvidia-smi, also over SSH
   A kill (15)          SIGKILL to that server's scheduler
@@ -56,6 +59,9 @@ STEPS: dict[str, Step] = {
     "foreign": faults.foreign,
     "deploy-ar": lives.deploy_ar,
     "opinion": measuring.opinion,
+    "deploy-calm": lives.deploy_calm,
+    "mixed": measuring.mixed,
+    "calm": measuring.calm,
     "sweep": measuring.sweep,
     "accept-dflash": measuring.accept_dflash,
     "accept-ngram": measuring.accept_ngram,

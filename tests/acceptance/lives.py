@@ -46,6 +46,10 @@ def deploy_ar(place: Place) -> None:
     deploy(place, "ar", loaded="loaded")
 
 
+def deploy_calm(place: Place) -> None:
+    deploy(place, "calm")
+
+
 def deploy_dflash(place: Place) -> None:
     server = deploy(place, "dflash-b")
     if server:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -30,6 +31,53 @@ def opinion(place: Place) -> None:
     ours = [one["id"] for one in runs if not one["id"].endswith("-sglang")]
     for one in ours[:1]:
         place.run("runs", "compare", one, f"{one}-sglang")
+
+
+def mixed(place: Place) -> None:
+    """Both clients with lengths that vary by half, so that no users move in step: ours, SGLang's benchmark, ours."""
+    words = ("--recipe", "calm", "--server", str(LANE_A), "--concurrency", "8,64", "--osl", str(OSL), "--window", "8")
+    found: list[Any] = []
+    with Watch(LANE_A) as watch:
+        for turn in ("ours", "sglang", "ours"):
+            if turn == "ours":
+                done = place.run("bench", "local", *words, "--dataset", "mixed.jsonl", "--warm-cache", limit_s=120)
+                found += [["ours", *_rates(point)] for point in (done.data or {}).get("points", [])]
+            else:
+                found += [["sglang", *_benchmark(place, users, count)] for users, count in ((8, 800), (64, 3840))]
+            place.fact("rates", found)
+    place.fact("watched", watch.rows)
+
+
+def _rates(point: dict[str, Any]) -> list[Any]:
+    return [point["concurrency"], point["output_tok_s"], point["output_tok_s_ci"], point["requests"], point["flags"]]
+
+
+def _benchmark(place: Place, users: int, count: int) -> list[Any]:
+    """SGLang's own tool with the lengths of `mixed.jsonl`: each uniform between a half and the whole."""
+    out = place.work / f"mixed-{users}.jsonl"
+    argv = [
+        place.python, "-m", "sglang.bench_serving", "--backend", "sglang", "--base-url", f"http://127.0.0.1:{LANE_A}",
+        "--model", str(place.work / "models" / "target"), "--dataset-name", "random-ids", "--tokenize-prompt",
+        "--random-input-len", str(ISL), "--random-output-len", str(OSL), "--random-range-ratio", "0.5",
+        "--num-prompts", str(count), "--max-concurrency", str(users), "--output-file", str(out), "--disable-tqdm",
+    ]  # fmt: skip
+    env = {**place.env, **place.recipe_env, "HF_HUB_OFFLINE": "1"}
+    subprocess.run(argv, env=env, cwd=place.work, check=True, capture_output=True, timeout=120)
+    row = json.loads(out.read_text().splitlines()[-1])
+    return [users, row["output_throughput"], row["duration"], row["completed"], row["concurrency"]]
+
+
+def calm(place: Place) -> None:
+    """Fixed lengths by the product's own second opinion, on the server whose front end is idle."""
+    words = ("--recipe", "calm", "--server", str(LANE_A), "--concurrency", "8,64", *LENGTHS, "--window", "8")
+    with Watch(LANE_A) as watch:
+        done = place.run("bench", "local", *words, "--second-opinion", record="bench-calm", limit_s=240)
+    place.fact("code", done.code)
+    place.fact("watched", watch.rows)
+    runs = (place.run("runs", "list").data or {}).get("runs", [])
+    _shown(place, [one["id"] for one in runs])
+    for one in [run["id"] for run in runs if run["id"].endswith("-sglang")][:1]:
+        place.run("runs", "compare", one.removesuffix("-sglang"), one)
 
 
 def sweep(place: Place) -> None:

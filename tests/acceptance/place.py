@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shlex
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,6 +30,9 @@ ARGS = {
     "enable-metrics": True, "cuda-graph-max-bs": 64, "disable-radix-cache": True,
 }  # fmt: skip
 EAGER = {"disable-piecewise-cuda-graph": True}
+# Eight tokens an event: the front end of a small model is busy with one event a token before the GPU is.
+CALM = {**EAGER, "stream-interval": 8}
+LETTERS = "abcfgiklsw"
 SPECULATION = {"dflash": "DFLASH", "ngram": "NGRAM"}
 LANE_A, LANE_B = 30000, 40000
 
@@ -51,12 +55,21 @@ def prepare(work: Path, gpudeck: str, python: str, models: Path, env: list[str],
     shutil.copy(Path(__file__).with_name("weights_hook.py"), work / "hook" / "sitecustomize.py")
     _model(models / "tiny", work / "models" / "target", TARGET)
     _model(models / "tiny-draft", work / "models" / "draft", DRAFT)
+    (work / "mixed.jsonl").write_text("".join(_mixed()))
     pairs = dict(one.split("=", 1) for one in env) | {"ACCEPTANCE_WEIGHTS": str(work / "weights")}
     pairs["PYTHONPATH"] = os.pathsep.join(filter(None, (str(work / "hook"), pairs.get("PYTHONPATH"))))
     (work / "gpudeck.toml").write_text(_recipes(work, python, pairs, {**ARGS, **more}))
     sweep = {"recipes": ["ar", "ngram", "dflash"], "baseline": "ar", "concurrency": [1, 8, 64], "preset": "sweep"}
     (work / "compare.toml").write_text("[sweep]\n" + _toml(sweep) + "repeats = 1\n")
     (work / "acceptance.json").write_text(json.dumps({"gpudeck": gpudeck, "python": python, "env": pairs}))
+
+
+def _mixed() -> Iterator[str]:
+    """512 prompts of 128 to 256 tokens (letters of one token each in that vocabulary), answers of 64 to 128."""
+    source = random.Random(7)
+    for _ in range(512):
+        letters = source.choices(LETTERS, k=source.randint(128, 256))
+        yield json.dumps({"text": " ".join(letters), "max_tokens": source.randint(64, 128)}) + "\n"
 
 
 def _model(like: Path, folder: Path, changes: dict[str, Any]) -> None:
@@ -84,6 +97,7 @@ def _recipes(work: Path, python: str, env: dict[str, str], args: dict[str, Any])
             text += _recipe(work, name + suffix, python, env, flags, [gpu], port, draft=name == "dflash")
     text += _recipe(work, "tp2", python, env, {**args, "tp": 2}, [0, 1], LANE_A)
     text += _recipe(work, "oom", python, env, {**args, **EAGER, "mem-fraction-static": 0.999}, [last], LANE_B)
+    text += _recipe(work, "calm", python, env, {**args, **CALM}, [0], LANE_A)
     return text + _recipe(work, "bad", python, env, {**args, "attention-backend": "nosuch"}, [last], LANE_B)
 
 

@@ -48,8 +48,9 @@ def screen(place: Place) -> None:
         compared(place, "busy")
         asyncio.run(over_ssh(place, "ssh-busy"))
     finally:
-        os.write(leader, b"\x1bq")
-        _read(leader, 4.0)
+        for key in (b"\x1b", b"q", b"\r"):
+            os.write(leader, key)
+            _read(leader, 1.5)
         place.fact("ended", process.poll())
         process.kill()
         process.wait()
