@@ -75,6 +75,7 @@ def _ping(call: Call, a: dict[str, Any]) -> dict[str, Any]:
 
 def main(config: dict[str, Any]) -> None:
     """Serve one connection on fds 0 and 1. `config`: nonce, idle_s, env (added to the environment)."""
+    children.guard()
     requests, answers = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -115,18 +116,20 @@ def test_it_ends_with_its_input() -> None:
         assert raw.ended() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_it_ends_at_a_signal_with_its_programs(number: int) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGKILL, -9)])
+def test_it_ends_at_a_signal_with_its_programs(number: int, code: int) -> None:
     with started() as raw:
-        raw.ask(1, "exec", argv=["sh", "-c", "sleep 60 & echo $!; wait"])
-        raw.until("part")
+        raw.ask(1, "exec", argv=["true"])
+        raw.until("reply")
+        raw.ask(2, "exec", argv=["sh", "-c", "trap '' TERM; sleep 60 & echo $!; wait"])
+        told = base64.b64decode(raw.until("part")["d"]["data"])
         group = [
             int(path.parent.name) for path in Path("/proc").glob("[0-9]*/stat") if _parent(path) == raw.process.pid
         ]
         raw.process.send_signal(number)
-        assert raw.ended() == 0
-    assert group
-    assert not any(_runs(pid) for pid in group)
+        assert raw.ended() == code
+    assert len(group) >= 2  # the program, and the guard that sees to its end
+    assert not any(_runs(pid) for pid in (*group, int(told)))
 
 
 def _parent(path: Path) -> int:

@@ -64,6 +64,13 @@ def marked(mark: str) -> dict[int, str]:
     return {pid: words for pid, words in found.items() if words and "sshd" not in words}
 
 
+def guards(pid: int) -> bool:
+    """Whether this is the process beside an agent that sees to its end."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text() == "gpudeck-guard\n"
+    return False
+
+
 class BoxSide:
     """What is on the box: its server, its home, its GPUs, a job of an earlier day that goes on counting."""
 
@@ -97,19 +104,22 @@ class BoxSide:
         return [json.loads(line)["n"] for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
     def agents(self) -> list[int]:
-        """The agents that run now: what is ours and belongs to no job."""
+        """The agents that run now: what is ours, belongs to no job, and guards no agent."""
+        return [pid for pid in self._ours() if not guards(pid)]
+
+    def _ours(self) -> list[int]:
         kept = record(self.job)
         return [pid for pid in marked(self.mark) if pid not in (kept["pid"], kept["runner_pid"])]
 
     async def ended(self, pids: Sequence[int]) -> None:
-        """Wait until none of these processes is there."""
+        """Wait until none of these processes is there, nor the guard of an agent that is gone."""
         async with asyncio.timeout(15):
-            while set(pids) & marked(self.mark).keys():  # noqa: ASYNC110
+            while set(pids) & marked(self.mark).keys() or len(self._ours()) > 2 * len(self.agents()):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
     def left(self) -> list[str]:
         """What is there and must not be: processes, files, calls that change a GPU. For after the console's end."""
-        kept = [f"process {pid}: {marked(self.mark).get(pid)}" for pid in self.agents()]
+        kept = [f"process {pid}: {marked(self.mark).get(pid)}" for pid in self._ours()]
         state = self.jobs.root.parent
         kept += [f"file {path}" for path in state.iterdir() if path.name != "jobs"]
         kept += [f"file {path}" for path in (state / "jobs").iterdir() if path not in (self.job, state / "jobs/.lock")]
