@@ -51,7 +51,9 @@ async def _deploy(flags: Flags, host: str, recipe: Recipe, given: Given) -> int:
         if not (given.dry_run or given.swap) and serve_start.same_job(session, host, recipe):
             return await serve_start.start(flags, session, host, recipe, given)
         say(flags, f"preflight: asking {host} for everything that {recipe.name} needs …")
-        whole = await serving.planned(session, host, recipe, given.accept, serve_start.replaced(session, host, given))
+        whole = await serving.planned(
+            session, host, recipe, given.accept, serve_start.replaced(session, host, recipe, given)
+        )
         if given.dry_run:
             return serving.show_dry(flags, session, host, whole)
         serving.must_pass(whole, given.accept, stored=False)

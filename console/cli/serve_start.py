@@ -11,6 +11,7 @@ from console.cli.output import emit, say
 from console.cli.serving import Given
 from console.cli.stop import DONE, FAILED, GATE, StopError
 from console.config.records import Recipe
+from console.gates.in_the_way import in_the_way
 from console.models.launch import Launch
 from console.session.live import LiveSession
 from console.state import HostState
@@ -29,17 +30,17 @@ async def start(
     flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given, whole: WholePlan | None = None
 ) -> int:
     """Start the recipe's server, or follow it when it runs already. `whole`: its plan, when it was just made."""
-    swapped = _swapped(session, host, given)
-    if swapped is None and not given.dry_run and (same := same_job(session, host, recipe)):
+    swapped = _swapped(session, host, recipe, given)
+    if not swapped and not given.dry_run and (same := same_job(session, host, recipe)):
         say(flags, f"The same server runs already (job {same}): following it.")
         return await finish(flags, session, host, recipe, same, given)
     if whole is None:
         say(flags, f"Asking {host} for everything that {recipe.name} needs …")
-        whole = await serving.planned(session, host, recipe, given.accept, replaced(session, host, given))
+        whole = await serving.planned(session, host, recipe, given.accept, replaced(session, host, recipe, given))
     if given.dry_run:
         return serving.show_dry(flags, session, host, whole)
     serving.must_pass(whole, given.accept, stored=True)
-    if swapped is not None:
+    if swapped:
         return await _swap(flags, session, host, whole, swapped, given)
     job, new = await serving.started(session, host, whole)
     if not new:
@@ -47,16 +48,15 @@ async def start(
     return await finish(flags, session, host, recipe, job.id, given)
 
 
-def _swapped(session: LiveSession, host: str, given: Given) -> ServerState | None:
-    """The running server that the new one replaces."""
-    running = main_server(session.state.hosts[host])
-    return running if given.swap and running is not None and running.present else None
+def _swapped(session: LiveSession, host: str, recipe: Recipe, given: Given) -> list[ServerState]:
+    """The running servers that the new one replaces; what runs beside them on other GPUs is left alone."""
+    return in_the_way(session.state.hosts[host], recipe) if given.swap else []
 
 
-def replaced(session: LiveSession, host: str, given: Given) -> frozenset[int]:
-    """Processes of the server that is replaced: what they hold is free by then."""
-    server = _swapped(session, host, given)
-    return frozenset(server.seen.processes) if server is not None and server.seen else frozenset()
+def replaced(session: LiveSession, host: str, recipe: Recipe, given: Given) -> frozenset[int]:
+    """Processes of the servers that are replaced: what they hold is free by then."""
+    servers = _swapped(session, host, recipe, given)
+    return frozenset(pid for server in servers if server.seen for pid in server.seen.processes)
 
 
 def same_job(session: LiveSession, host: str, recipe: Recipe) -> str:
@@ -81,24 +81,27 @@ async def finish(flags: Flags, session: LiveSession, host: str, recipe: Recipe, 
 
 
 async def _swap(
-    flags: Flags, session: LiveSession, host: str, whole: WholePlan, server: ServerState, given: Given
+    flags: Flags, session: LiveSession, host: str, whole: WholePlan, servers: list[ServerState], given: Given
 ) -> int:
     box, state, recipe = box_of(session, host), session.state.hosts[host], whole.plan.recipe
-    old = serving.recipe_of(flags, session, host, server)
     assert isinstance(whole.plan.launch, Launch)
     with asking(), serving.refusing():
-        incumbent = await serve_swap.capture(box, state, server, serving.secrets_of(old) if old else Secrets())
+        incumbents = [await _captured(flags, session, host, server) for server in servers]
         secrets = serving.secrets_of(recipe)
         spec = job_spec(box, state.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates, whole.commit)
-        say(flags, f"Replacing {server.id}; it returns when {recipe.name} is not ready in time.")
-        told = await serve_swap.swap(
-            box, state, server, incumbent, spec, grace_s=given.grace_s, ready_s=given.ready_within
-        )
+        names = ", ".join(server.id for server in servers)
+        say(flags, f"Replacing {names}; back when {recipe.name} is not ready in time.")
+        told = await serve_swap.swap(box, state, incumbents, spec, grace_s=given.grace_s, ready_s=given.ready_within)
     if told.verdict == "ready":
         return await finish(flags, session, host, recipe, told.job.id, given)
-    back = f"{told.back.id} brings the old server back" if told.back else f"unit {incumbent.unit} is started again"
     why = "ended" if told.verdict == "ended" else f"was not ready within {given.ready_within:g} s"
-    raise StopError(FAILED, f"{told.job.id} {why}; {back}.")
+    raise StopError(FAILED, f"{told.job.id} {why}; what it replaced is started again: {names}.")
+
+
+async def _captured(flags: Flags, session: LiveSession, host: str, server: ServerState) -> serve_swap.Incumbent:
+    old = serving.recipe_of(flags, session, host, server)
+    secrets = serving.secrets_of(old) if old else Secrets()
+    return await serve_swap.capture(box_of(session, host), session.state.hosts[host], server, secrets)
 
 
 async def restart(flags: Flags, session: LiveSession, host: str, server: ServerState, given: Given) -> int:
@@ -109,8 +112,7 @@ async def restart(flags: Flags, session: LiveSession, host: str, server: ServerS
         if given.dry_run:
             click.echo(f"Would restart {server.id} through its {serve_stop.how_to_stop(state, server)}.")
             return DONE
-        secrets = serving.secrets_of(recipe) if recipe else Secrets()
-        incumbent = await serve_swap.capture(box, state, server, secrets)
+        incumbent = await _captured(flags, session, host, server)
         await serve_swap.stopped(box, state, server, given.grace_s)
         job = await serve_swap.bring_back(box, incumbent)
     if job is None:
@@ -120,7 +122,8 @@ async def restart(flags: Flags, session: LiveSession, host: str, server: ServerS
         return DONE
     again = job.id if job else await _of_unit(session, host, incumbent.unit)
     back = await serving.followed(flags, session, host, again)
-    return await serving.smoked(flags, session, host, back, secrets.flags.get("api-key"))
+    key = serving.secrets_of(recipe).flags.get("api-key") if recipe else None
+    return await serving.smoked(flags, session, host, back, key)
 
 
 async def _of_unit(session: LiveSession, host: str, unit: str) -> str:

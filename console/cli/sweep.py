@@ -30,7 +30,7 @@ from console.cli.recipe import recipe_book
 from console.cli.runs import store, swept
 from console.cli.status import settled
 from console.cli.stop import DONE, FAILED, GATE, USAGE, StopError
-from console.cli.sweep_servers import Servers, in_the_way
+from console.cli.sweep_servers import Servers
 from console.config import ConfigError
 from console.config.records import Recipe, Sweep
 from console.config.sweeps import derive, load_sweep
@@ -168,14 +168,13 @@ class _Sweeping:
 
     async def _gates(self, session: LiveSession) -> tuple[dict[str, WholePlan], list[Skipped], list[str]]:
         """All gates of all recipes: plans that may run, combinations with a broken rule, every blocker once."""
-        ports = [recipe.port for recipe in self.recipes.values()]
-        running = [in_the_way(session.state.hosts[self.host], port) for port in dict.fromkeys(ports)]
-        own = frozenset(pid for one in running if one and one.seen for pid in one.seen.processes)
         wholes: dict[str, WholePlan] = {}
         rules: dict[str, str] = {}
         blocked: list[str] = []
         for name, recipe in self.recipes.items():
             say(self.flags, f"Checking {name} …")
+            running = self.servers.in_the_way(recipe)
+            own = frozenset(pid for one in running if one.seen for pid in one.seen.processes)
             whole = await serving.planned(
                 session, self.host, serving.recipe_on(session, self.host, recipe), self.accept, own
             )

@@ -8,6 +8,7 @@ import time
 from typing import Literal, NamedTuple
 
 from console.events.serve import MemoryReturned, Server, ServerRequestFailed, ServerStopAsked
+from console.gates.in_the_way import gpus_of
 from console.remote.errors import AgentError
 from console.state.host import Gpu
 from console.state.model import HostState
@@ -95,10 +96,7 @@ def _before(host: HostState, server: ServerState, how: How) -> Stopping:
     found = host.jobs.jobs
     meta = next((job.meta for job in found if job.id == server.id), {}) if known(found) else {}
     pids = frozenset(server.seen.processes) if server.seen else frozenset[int]()
-    gpus = host.hardware.gpus if known(host.hardware.gpus) else {}
-    held = tuple(uuid for uuid, gpu in gpus.items() if _pids(gpu) & pids)
-    asked = tuple(uuid for uuid in meta.get("gpus") or () if uuid in gpus)
-    return Stopping(how, pids, held or asked, dict(meta.get("baseline") or {}))
+    return Stopping(how, pids, tuple(sorted(gpus_of(host, server))), dict(meta.get("baseline") or {}))
 
 
 def _pids(gpu: Gpu) -> frozenset[int]:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -127,30 +127,30 @@ async def until(test: Callable[[], bool], limit_s: float) -> bool:
 
 
 class Swap(msgspec.Struct, frozen=True, kw_only=True):
-    """How a swap ended: the new server's job, its verdict, and the incumbent's job when it came back."""
+    """How a swap ended: the new server's job, and its verdict; unless `ready`, the incumbents are back."""
 
     job: jobs.Started
     verdict: Verdict
-    back: jobs.Started | None = None
-    returned: bool = False
 
 
 async def swap(
     box: Box,
     host: HostState,
-    server: ServerState,
-    incumbent: Incumbent,
+    incumbents: Sequence[Incumbent],
     spec: jobs.JobSpec,
     *,
     grace_s: float | None,
     ready_s: float,
 ) -> Swap:
-    """Stop the incumbent and start the new one; not ready within `ready_s`, it goes and the old one comes back."""
-    await stopped(box, host, server, grace_s)
+    """Stop the incumbents and start the new one; not ready within `ready_s`, it goes and the old ones come back."""
+    gone: list[Incumbent] = []
     try:
+        for one in incumbents:
+            gone.append(one)
+            await stopped(box, host, host.serve.servers[one.server], grace_s)
         job = await jobs.start(box, spec)
-    except (jobs.JobError, jobs.JobRefusedError):
-        await bring_back(box, incumbent)
+    except (jobs.JobError, jobs.JobRefusedError, TimeoutError, AgentError):
+        await _all_back(box, host, gone)
         raise
     await box.agent.request("probe", name="servers", now=True)
     verdict = await readiness(host, job.id, ready_s)
@@ -159,4 +159,12 @@ async def swap(
     failed = host.serve.servers.get(job.id)
     if verdict == "late" and failed is not None:
         await stopped(box, host, failed, grace_s)
-    return Swap(job=job, verdict=verdict, back=await bring_back(box, incumbent), returned=True)
+    await _all_back(box, host, incumbents)
+    return Swap(job=job, verdict=verdict)
+
+
+async def _all_back(box: Box, host: HostState, incumbents: Sequence[Incumbent]) -> None:
+    """Those that do not run any more are started again."""
+    for one in incumbents:
+        if not host.serve.servers[one.server].present:
+            await bring_back(box, one)

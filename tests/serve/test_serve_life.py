@@ -137,7 +137,7 @@ def test_swap_brings_the_incumbent_back(box: Box) -> None:
     box.recipe("bad", SGLANG_STANDIN_FAIL="graphs_oom")
     box.serve("start", "tiny")
     box.serve("start", "bad", "--swap", exit_code=1)
-    assert "brings the old server back" in box.said
+    assert "is started again" in box.said
     done = box.gpudeck.run("wait", "local", "ready", STANDIN_KEY=KEY)
     assert done.returncode == 0, done.stderr
     server = box.server(str(box.port))
