@@ -16,7 +16,7 @@ import pytest
 from console.bench.store import RunStore
 from tests.support.real_sglang import START_S, Real, real_box
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 WINDOW_S = os.environ.get("GPUDECK_REAL_WINDOW_S", "10")
 LENGTHS = ("--isl", "16", "--osl", "16", "--window", WINDOW_S)
 SWEEP = """

@@ -14,7 +14,7 @@ import pytest
 from tests.support.real_sglang import START_S, Real, real_box
 from tests.support.served import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
