@@ -110,6 +110,8 @@ class ConsoleApp(Deck):
 
     def _beat(self) -> None:
         """The frame clock: a beat without a new fact has nothing to paint but, once a second, ages and the time."""
+        if not self.screen_stack:  # at the end the last screen goes before the clock does
+            return
         moment = (self.session.state.seq, self.session.recording, self.host_name, self.choices, self.screen)
         if self.player or moment != self._beaten or time.monotonic() - self._ticked > MOST_AGE_S:
             self._beaten = moment

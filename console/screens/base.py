@@ -13,6 +13,7 @@ from console.screens.deck import deck_of
 from console.screens.footer import footer, valid_key
 from console.screens.frame import Frame, frame_of
 from console.screens.header import paint_header
+from console.screens.note_strip import note_lines
 from console.screens.pane import DeckPane
 from console.screens.replay_bar import replay_line
 from console.views.next import next_steps
@@ -26,7 +27,7 @@ from widgets.next_line import KeyHint, NextLine
 class DeckScreen(Kept, Screen[None]):
     """Subclasses give `body()`; every DeckPane in it is painted on the frame clock."""
 
-    ALLOW_IN_MAXIMIZED_VIEW = "#header, #next, #replay-bar, #footer"
+    ALLOW_IN_MAXIMIZED_VIEW = "#header, #next, #replay-bar, #note, #footer"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]  # noqa: RUF012 - as in Screen
     VERTICAL_BREAKPOINTS = [(0, "-strip"), (20, "-short"), (34, "-tall")]  # noqa: RUF012
     _panes: tuple[DeckPane, ...] = ()
@@ -37,6 +38,8 @@ class DeckScreen(Kept, Screen[None]):
         yield from self.body()
         if deck_of(self).player is not None:
             yield Lines(id="replay-bar")
+        else:
+            yield Lines(id="note", wrap=True)
         yield Lines(id="footer")
 
     def body(self) -> Iterable[Widget]:
@@ -67,6 +70,10 @@ class DeckScreen(Kept, Screen[None]):
             if player := deck_of(self).player:
                 bar = self.query_one("#replay-bar", Lines)
                 bar.set_lines([replay_line(player, frame, self.size.width, bar.glyphs)])
+            else:
+                strip = self.query_one("#note", Lines)
+                strip.set_lines(said := note_lines(frame))
+                strip.display = bool(said)
             self.query_one("#footer", Lines).set_lines([footer(frame, self.size.width)])
 
     def _paint_next(self, frame: Frame) -> None:
