@@ -34,12 +34,12 @@ Key = tuple[int, str]
 
 
 def groups(points: tuple[Point, ...]) -> dict[Key, list[Point]]:
-    """The repeats of each (concurrency, variant), ascending. Aborted points are left out."""
+    """The repeats of each (concurrency, condition), ascending. Aborted points are left out."""
     found: dict[Key, list[Point]] = {}
-    for point in points:
+    for point in sorted(points, key=lambda one: (one.concurrency, one.variant, one.offered)):
         if not point.aborted:
-            found.setdefault((point.concurrency, point.variant), []).append(point)
-    return dict(sorted(found.items()))
+            found.setdefault((point.concurrency, point.condition), []).append(point)
+    return found
 
 
 def values(points: list[Point], metric: str) -> list[float]:

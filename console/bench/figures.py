@@ -71,11 +71,11 @@ def _told_apart(names: list[str], more: list[str]) -> list[str]:
 
 
 def throughput(runs: Sequence[Run], ghost: Run | None = None) -> Figure:
-    """Output tokens per second against the concurrency, with 95 % bars, over the ghost of an earlier run."""
+    """Output tokens per second against the load, with 95 % bars, over the ghost of an earlier run."""
     lines = [_line(name, run, "tok_s") for name, run in zip(labels(runs), runs, strict=True)]
     if ghost is not None:
         lines.append(msgspec.structs.replace(_line(f"before: {label(ghost)}", ghost, "tok_s"), ghost=True))
-    return _over_users("throughput", "Output throughput", "output tok/s", lines)
+    return _over_load("throughput", "Output throughput", "output tok/s", lines, runs[0])
 
 
 def speeds(runs: Sequence[Run], slo_user_tok_s: Number) -> Figure:
@@ -84,8 +84,8 @@ def speeds(runs: Sequence[Run], slo_user_tok_s: Number) -> Figure:
     candidates: list[tuple[str, float, float]] = []
     for name, run in zip(labels(runs), runs, strict=True):
         pairs = [
-            (estimate(points, "user_tok_s"), estimate(points, "tok_s_gpu"), _spoiled(points), f"C={users}")
-            for (users, _), points in groups(run.points).items()
+            (estimate(points, "user_tok_s"), estimate(points, "tok_s_gpu"), _spoiled(points), _load_of(points[0]))
+            for points in groups(run.points).values()
         ]
         ready = sorted((x, y, bad, users) for x, y, bad, users in pairs if known(x) and known(y))
         xs, ys, spoiled, users = zip(*ready, strict=True) if ready else ((), (), (), ())
@@ -104,14 +104,16 @@ def speeds(runs: Sequence[Run], slo_user_tok_s: Number) -> Figure:
 
 
 def latencies(run: Run, which: str) -> Figure:
-    """Percentiles of `ttft_ms`, `itl_ms` or `icl_ms` of one run against the concurrency."""
+    """Percentiles of `ttft_ms`, `itl_ms`, `icl_ms`, or from the schedule on of `queued_…_ms`, against the load."""
     lines = [_plain(run, which, level) for level in ("p50", "p95", "p99")]
     title = {
         "ttft_ms": "Time to first token",
         "itl_ms": "Time per token (spread)",
         "icl_ms": "Time between events",
+        "queued_ttft_ms": "Time to first token, waiting included",
+        "queued_e2e_ms": "End to end, waiting included",
     }[which]
-    figure = _over_users(which.removesuffix("_ms"), f"{title}: {label(run)}", "ms", lines)
+    figure = _over_load(which.removesuffix("_ms"), f"{title}: {label(run)}", "ms", lines, run)
     return msgspec.structs.replace(figure, log_y=True)
 
 
@@ -132,7 +134,7 @@ def speed_up(curves: Sequence[tuple[str, SpeedUpCurve]]) -> Figure:
                 value=cross,
             )
         )
-    figure = _over_users("speedup", "Speed-up over the baseline", "×", lines)
+    figure = Figure("speedup", "Speed-up over the baseline", "concurrency", "×", tuple(lines), log_x=True)
     return msgspec.structs.replace(figure, levels=((1.0, "no gain"),))
 
 
@@ -158,8 +160,35 @@ def accept_histogram(runs: Sequence[Run]) -> Figure:
     return Figure("accept_histogram", "Accepted drafts per step", "accepted drafts", "share of steps", tuple(lines))
 
 
-def _over_users(name: str, title: str, unit: str, lines: list[Line]) -> Figure:
-    return Figure(name, title, "concurrency", unit, tuple(lines), log_x=True)
+def goodput(runs: Sequence[Run]) -> Figure:
+    """Requests a second that met all limits against those offered; open loop alone."""
+    lines = []
+    for name, run in zip(labels(runs), runs, strict=True):
+        rows = [(points[0].offered, _average(points, "goodput_req_s")) for points in groups(run.points).values()]
+        bad = [_spoiled(points) for points in groups(run.points).values()]
+        lines.append(_from_rows(name, [(x, y, None, None, spoiled) for (x, y), spoiled in zip(rows, bad, strict=True)]))
+    return _over_load("goodput", "Goodput", "good requests/s", lines, runs[0])
+
+
+def _average(points: list[Point], name: str) -> MaybeFloat:
+    found = [getattr(point, name) for point in points]
+    return sum(found) / len(found) if all(known(value) for value in found) else None
+
+
+def open_loop(run: Run) -> bool:
+    """Requests arrive by a schedule."""
+    return any(known(point.rate) for point in run.points)
+
+
+def _load_of(point: Point) -> str:
+    return f"{point.rate:g}/s" if known(point.rate) else f"C={point.concurrency}"
+
+
+def _over_load(name: str, title: str, unit: str, lines: list[Line], run: Run) -> Figure:
+    """`run`: one of those drawn; open and closed loop are never in one figure."""
+    return Figure(
+        name, title, "offered requests/s" if open_loop(run) else "concurrency", unit, tuple(lines), log_x=True
+    )
 
 
 def _spoiled(points: list[Point]) -> bool:
@@ -168,22 +197,22 @@ def _spoiled(points: list[Point]) -> bool:
 
 def _line(name: str, run: Run, metric: str) -> Line:
     rows: list[Curve] = []
-    for (users, _), points in groups(run.points).items():
+    for points in groups(run.points).values():
         middle = estimate(points, metric)
         seen = repeats(values(points, metric))
         interval = seen.ci if known(seen.ci) else points[0].output_tok_s_ci if len(points) == 1 else seen.ci
         low, high = interval if known(interval) else (None, None)
-        rows.append((float(users), middle if known(middle) else None, low, high, _spoiled(points)))
+        rows.append((points[0].offered, middle if known(middle) else None, low, high, _spoiled(points)))
     return _from_rows(name, rows)
 
 
 def _plain(run: Run, which: str, level: str) -> Line:
     rows: list[Curve] = []
-    for (users, _), points in groups(run.points).items():
+    for points in groups(run.points).values():
         levels: list[Number] = [getattr(getattr(point, which), level) for point in points]
         found = [value for value in levels if known(value)]
         middle = sum(found) / len(found) if found else None
-        rows.append((float(users), middle, None, None, _spoiled(points)))
+        rows.append((points[0].offered, middle, None, None, _spoiled(points)))
     return _from_rows(level, rows)
 
 

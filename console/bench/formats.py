@@ -136,11 +136,13 @@ def _tex_table(table: Table) -> list[str]:
 
 
 CSV_FIELDS = (
-    "concurrency", "variant", "repeat", "window_s", "requests", "failed", "output_tok_s", "total_tok_s", "tok_s_gpu",
-    "user_tok_s", "request_s", "concurrency_mean", "peak_tok_s", "accept_length", "accept_ratio", "goodput_req_s",
-    "attainment_ratio", "energy_j_tok",
+    "concurrency", "rate", "variant", "repeat", "window_s", "requests", "failed", "output_tok_s", "total_tok_s",
+    "tok_s_gpu", "user_tok_s", "request_s", "concurrency_mean", "peak_tok_s", "accept_length", "accept_ratio",
+    "goodput_req_s", "attainment_ratio", "energy_j_tok",
 )  # fmt: skip
-CSV_LEVELS = ("ttft_ms", "ttfo_ms", "tpot_ms", "itl_ms", "icl_ms", "e2e_ms")
+CSV_LEVELS = (
+    "ttft_ms", "ttfo_ms", "tpot_ms", "itl_ms", "icl_ms", "e2e_ms", "queued_ttft_ms", "queued_e2e_ms",
+)  # fmt: skip
 
 
 def table_csv(runs: Sequence[Run]) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from console.bench.flags import blocking
 from console.bench.stats import Number
-from console.values import Unknown, to_json
+from console.values import Unknown, known, to_json
 
 NOT_TOLD = Unknown("not told by the tool")
 NO_VALUES = (NOT_TOLD, NOT_TOLD, NOT_TOLD)
@@ -86,6 +86,16 @@ class Point(msgspec.Struct, frozen=True):
     causes: tuple[str, ...] = ()
     categories: dict[str, Category] = {}
     aborted: bool = False
+
+    @property
+    def condition(self) -> str:
+        """What tells it from other points of its concurrency: the sampling, the offered rate."""
+        return " ".join(filter(None, (self.variant, f"{self.rate:g}/s" if known(self.rate) else "")))
+
+    @property
+    def offered(self) -> float:
+        """What the load is turned up by: requests a second in open loop, else users at once."""
+        return self.rate if known(self.rate) else float(self.concurrency)
 
     @property
     def counts(self) -> bool:

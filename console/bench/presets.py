@@ -88,7 +88,7 @@ PRESETS: dict[str, Preset] = {
             ignore_eos=False,
             once=True,
         ),
-        Preset("slo", concurrency=(256,), window_s=600.0, window_max_s=600.0, rates=(1.0, 2.0, 4.0, 8.0)),
+        Preset("slo", concurrency=(256,), window_s=600.0, window_max_s=600.0, rates=(1.0, 2.0, 4.0, 8.0, 16.0)),
     )
 }
 

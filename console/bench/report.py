@@ -14,12 +14,14 @@ from console.bench.compare import Comparison, compare, estimate, groups
 from console.bench.flags import FLAGS
 from console.bench.points import Point
 from console.bench.speedup import SpeedUpCurve, curve
-from console.bench.stats import Number, repeats
+from console.bench.stats import Number, mean, repeats
 from console.bench.store import Run
-from console.values import Unknown, known
+from console.bench.throughput import knee
+from console.values import Unknown, first_unknown, known
 
 SLO_USER_TOK_S = 12.5
 UNSTABLE = "unstable"
+KNEE_POINTS = 5
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -133,7 +135,43 @@ def _results(name: str, run: Run) -> Section:
         for flag, cause in zip(point.flags, point.causes, strict=False)
         if flag in used
     )
-    return Section(f"Results: {name}", tuple(causes), (Table("", RESULT_HEAD, rows),) if rows else ())
+    tables = [Table("", RESULT_HEAD, rows)] if rows else []
+    if figures.open_loop(run):
+        offered = tuple(_offered_row(points) for points in groups(run.points).values())
+        tables.append(Table("From the schedule on, waiting included", OFFERED_HEAD, offered))
+    return Section(f"Results: {name}", (*causes, *_knee(run)), tuple(tables))
+
+
+OFFERED_HEAD = (
+    "offered/s", "answered/s", "TTFT p50 ms", "p95", "p99", "E2E p50 ms", "p95", "p99", "goodput/s", "attained %",
+)  # fmt: skip
+
+
+def _offered_row(points: list[Point]) -> tuple[str, ...]:
+    """Open loop: the clock of a request starts when it should have started."""
+    latencies = [
+        _mean([getattr(getattr(point, name), level) for point in points])
+        for name in ("queued_ttft_ms", "queued_e2e_ms")
+        for level in ("p50", "p95", "p99")
+    ]
+    attained = _average(points, "attainment_ratio")
+    return (
+        f"{points[0].offered:g}",
+        shown(_average(points, "request_s"), 2),
+        *(shown(value, 0) for value in latencies),
+        shown(_average(points, "goodput_req_s"), 2),
+        shown(100 * attained if known(attained) else attained),
+    )
+
+
+def _knee(run: Run) -> tuple[str, ...]:
+    """Where more load stops to bring more tokens; said from five loads on."""
+    found = [(points[0].offered, estimate(points, "tok_s")) for points in groups(run.points).values()]
+    curve_points = [(x, y) for x, y in found if known(y)]
+    if len({x for x, _ in curve_points}) < len(found) or len(found) < KNEE_POINTS:
+        return ()
+    at, unit = knee(curve_points), "offered requests/s" if figures.open_loop(run) else "users at once"
+    return (f"The throughput bends at {at:g} {unit}." if known(at) else f"No knee: {at.reason}.",)
 
 
 def _result_row(key: tuple[int, str], points: list[Point]) -> tuple[str, ...]:
@@ -159,21 +197,23 @@ def _result_row(key: tuple[int, str], points: list[Point]) -> tuple[str, ...]:
 
 
 def _average(points: list[Point], name: str) -> Number:
-    total = 0.0
-    for point in points:
-        value: Number = getattr(point, name)
-        if not known(value):
-            return value
-        total += value
-    return total / len(points)
+    return _mean([getattr(point, name) for point in points])
+
+
+def _mean(values: list[Number]) -> Number:
+    missing = first_unknown(*values)
+    return mean([value for value in values if known(value)]) if missing is None else missing
 
 
 def _curves(runs: Sequence[Run]) -> list[figures.Figure]:
     if not any(run.points for run in runs):
         return []
-    drawn = [figures.throughput(runs), figures.speeds(runs, SLO_USER_TOK_S)]
-    for run in runs:
-        drawn += [figures.latencies(run, which) for which in ("ttft_ms", "itl_ms", "icl_ms")]
+    drawn = [figures.speeds(runs, SLO_USER_TOK_S)]
+    for scheduled in (False, True):
+        chosen = [run for run in runs if figures.open_loop(run) is scheduled]
+        drawn += [figures.throughput(chosen), *([figures.goodput(chosen)] if scheduled else [])] if chosen else []
+        first = ("queued_ttft_ms", "queued_e2e_ms") if scheduled else ("ttft_ms",)
+        drawn += [figures.latencies(run, which) for run in chosen for which in (*first, "itl_ms", "icl_ms")]
     return [
         figure for figure in drawn if any(y is not None for line in figure.lines for y in line.ys if not line.guide)
     ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from console.bench.stats import Number, mean, percentile
+from console.bench.stats import Number
 from console.bench.timeline import Request
 from console.values import Unknown, known
 
@@ -49,15 +49,6 @@ def batches(requests: Sequence[Request], a: float, b: float, count: int = 10) ->
     return [tokens * count / (b - a) for tokens in sums]
 
 
-def naive_tps(requests: Sequence[Request]) -> Number:
-    """All tokens over (first send … last token): what most tools print; ramp and drain included."""
-    ends = [request.times[-1] for request in requests if request.times]
-    if not ends:
-        return Unknown("no token arrived")
-    span = max(ends) - min(request.t0 for request in requests)
-    return sum(sum(request.tokens) for request in requests) / span if span > 0 else Unknown("no time passed")
-
-
 def input_tokens(requests: Sequence[Request], a: float, b: float) -> Number:
     """Prompt tokens of the requests whose first token falls into the window."""
     total = 0
@@ -84,26 +75,6 @@ def concurrency(intervals: Sequence[tuple[float, float]], a: float, b: float) ->
         active += step
         peak = max(peak, active)
     return Concurrency(math.fsum(end - start for start, end in clipped) / (b - a), peak)
-
-
-class Queue(msgspec.Struct, frozen=True):
-    """Open loop: seconds of service, of waiting in the client, and both together from the schedule."""
-
-    service_mean: Number
-    queue_mean: Number
-    e2e_from_sched_mean: Number
-    e2e_from_sched_p99: Number
-
-
-def queue(requests: Sequence[tuple[float, float, float]]) -> Queue:
-    """From `(sched, t0, last token)`: the clock starts when the request should have started."""
-    total = [last - sched for sched, _, last in requests]
-    return Queue(
-        mean([last - sent for _, sent, last in requests]),
-        mean([sent - sched for sched, sent, _ in requests]),
-        mean(total),
-        percentile(total, 99),
-    )
 
 
 class Judged(msgspec.Struct, frozen=True):
@@ -211,7 +182,7 @@ def pareto(points: Sequence[tuple[str, float, float]]) -> list[str]:
 
 
 def knee(points: Sequence[tuple[float, float]]) -> Number:
-    """The concurrency where a throughput curve bends: best fit of two lines sharing one point.
+    """The x where a throughput curve bends (users, or the offered rate): best fit of two lines that share a point.
 
     It counts only with at least 5 points, a tail slope of at most 25 % of the first one, and at least 85 % of
     the peak (the rule of guidellm).

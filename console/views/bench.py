@@ -88,7 +88,7 @@ def point_row(point: Point) -> tuple[str, ...]:
     """One point of a run: rates in tok/s, latencies in ms."""
     ci = point.output_tok_s_ci
     return (
-        " ".join(filter(None, (str(point.concurrency), point.variant, f"r{point.repeat}" if point.repeat else ""))),
+        " ".join(filter(None, (str(point.concurrency), point.condition, f"r{point.repeat}" if point.repeat else ""))),
         shown(point.output_tok_s),
         shown((ci[1] - ci[0]) / 2) if known(ci) else "–",
         shown(point.tok_s_gpu),

@@ -54,7 +54,24 @@ def run_success(data: dict[str, Any]) -> dict[str, Any]:
 def run_window(data: dict[str, Any]) -> dict[str, Any]:
     requests = [a_request(item) for item in data["requests"]]
     seen = throughput.window(requests, *data["window"])
-    return {**fields(seen), "naive_tps": throughput.naive_tps(requests)}
+    span = max(r.times[-1] for r in requests) - min(r.t0 for r in requests)
+    return {**fields(seen), "naive_tps": sum(sum(r.tokens) for r in requests) / span}
+
+
+def run_queue(data: dict[str, Any]) -> dict[str, Any]:
+    """Open loop: the clock starts when a request should have started."""
+    requests = [
+        timeline.Request(t0=sent, times=(last,), tokens=(1,), first_answer=0, sched=sched)
+        for sched, sent, last in data["requests"]
+    ]
+    each = [timeline.latencies(request) for request in requests]
+    total = [seen.e2e_from_sched for seen in each]
+    return {
+        "service_mean": stats.mean([seen.e2e for seen in each]),
+        "queue_mean": stats.mean([seen.queue for seen in each]),
+        "e2e_from_sched_mean": stats.mean(total),
+        "e2e_from_sched_p99": stats.percentile(total, 99),
+    }
 
 
 def run_goodput(data: dict[str, Any]) -> Any:
@@ -137,7 +154,7 @@ KINDS = {
     "success": run_success,
     "window": run_window,
     "concurrency": lambda d: throughput.concurrency([tuple(i) for i in d["intervals"]], *d["window"]),
-    "queue": lambda d: throughput.queue([tuple(r) for r in d["requests"]]),
+    "queue": run_queue,
     "goodput": run_goodput,
     "percentile": lambda d: {f"p{p}": stats.percentile(d["values"], p) for p in d["ps"]},
     "percentile_merge": run_merge,

@@ -173,3 +173,33 @@ def test_every_format_of_a_few_runs(runs: int) -> None:
     made = report(chosen)
     assert formats.markdown(made).startswith("# Benchmark of ")
     assert formats.latex(made).endswith("\\end{document}\n")
+
+
+def scheduled(rate: float, rate_s: float, bad: bool = False) -> Point:
+    return Point(
+        256, 0, 600.0, 5000, 0, rate_s, rate=rate, request_s=rate, goodput_req_s=rate * (0.2 if bad else 1.0),
+        attainment_ratio=0.2 if bad else 1.0, ttft_ms=Percentiles(500.0, 500.0, 500.0),
+        queued_ttft_ms=Percentiles(*[9000.0 if bad else 510.0] * 3), queued_e2e_ms=Percentiles(*[9900.0] * 3),
+    )  # fmt: skip
+
+
+def test_offered_rates_are_points_of_their_own_with_the_waiting_included() -> None:
+    rates = ((1.0, 100.0), (2.0, 200.0), (4.0, 400.0), (8.0, 790.0), (16.0, 800.0))
+    points = tuple(scheduled(rate, tokens, rate == 16.0) for rate, tokens in rates)
+    run = Run(Manifest(id="slo", created="2026-11-30T00:00:00Z", recipe="slo", preset="slo", setup=SETUP), points)
+    text = formats.markdown(report([run]))
+    assert "The throughput bends at 8 offered requests/s." in text
+    assert "| 256 16/s | 800.0 |" in text
+    assert "| 16 | 16.00 | 9000 | 9000 | 9000 | 9900 | 9900 | 9900 | 3.20 | 20.0 |" in text
+    assert figures.goodput([run]).lines[0].ys == pytest.approx((1.0, 2.0, 4.0, 8.0, 3.2))
+    assert figures.throughput([run]).lines[0].xs == (1.0, 2.0, 4.0, 8.0, 16.0)
+    cells = list(csv.DictReader(io.StringIO(formats.table_csv([run]))))
+    assert [(row["rate"], row["queued_ttft_ms_p99"]) for row in cells[-2:]] == [("8.0", "510.0"), ("16.0", "9000.0")]
+
+
+def test_open_and_closed_loop_are_never_in_one_picture() -> None:
+    closed = a_run("closed", 1.0)
+    run = Run(Manifest(id="slo", created="2026-11-30T00:00:00Z", recipe="slo"), (scheduled(1.0, 100.0),))
+    curves = next(section for section in report([closed, run]).sections if section.title == "Curves").figures
+    axes = {(figure.x_label, line.name) for figure in curves if figure.name == "throughput" for line in figure.lines}
+    assert axes == {("concurrency", "closed"), ("offered requests/s", "slo")}
