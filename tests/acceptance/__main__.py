@@ -24,7 +24,7 @@ Steps, with their usual seconds; `A` uses GPU 0 and `B` GPU 1, so that the lanes
   A deploy-ar (110)    from the recipe to READY and smoke test; both kinds of graphs
   A opinion (190)      bench at C = 1, 8, 64 and SGLang's own benchmark on the same server
   A deploy-calm (80)   the same with eight tokens an event, so that the front end is idle
-  A mixed (180)        both clients with lengths that vary, so that no users move in step: ours, SGLang's, ours
+  A mixed (180)        both clients with lengths that vary, so that no users move in step
   A calm (160)         both clients with fixed lengths there
   A sweep (550)        autoregressive, NGRAM, DFLASH at C = 1, 8, 64; the report exported; DFLASH stays
   A accept-dflash (40) accept length, ours and per request
