@@ -26,6 +26,7 @@ from console.values import dump_json, known
 from console.values.secrets import redact
 from console.views.failure import failure_bundle
 from console.views.serve import main_server, server_objects, servers_lines
+from console.workers.engine_packages import tell_packages
 from console.workers.serve import compare
 
 _OF_RECIPE = {"start": serve_start.start, "install": serve_change.install, "uninstall": serve_change.uninstall}
@@ -66,7 +67,7 @@ def command(flags: Flags, /, host: str, action: str, name: str | None, **given: 
 
 async def _serve(flags: Flags, host: str, action: str, name: str, given: Given) -> int:
     recipe = named(flags, name) if action in _OF_RECIPE else None
-    follows = action in ("start", "restart") and not (given.dry_run or given.detach)
+    follows = action in ("start", "restart", "install") and not (given.dry_run or given.detach)
     async with connected(flags, host, follows=follows) as session:
         if (action in _OF_RECIPE or action in _OF_SERVER) and not given.dry_run:
             changing(session, host, f"no {action}")
@@ -78,18 +79,20 @@ async def _serve(flags: Flags, host: str, action: str, name: str, given: Given) 
         if action == "stop" and not name and (starting := _starting(session, host)):
             return await serve_change.stop(flags, session, host, starting, given)
         if action == "status":
-            return _status(flags, session, host, name, given.bundle)
+            return await _status(flags, session, host, name, given.bundle)
         server = _server(session, host, name)
         if given.bundle:
-            write_bundle(flags, session, host, server, given.bundle)
+            await write_bundle(flags, session, host, server, given.bundle)
         if action == "logs":
             with asking():
                 return await logs(flags, session, host, server, given)
         return await _OF_SERVER[action](flags, session, host, server, given)
 
 
-def write_bundle(flags: Flags, session: LiveSession, host: str, server: ServerState, path: Path) -> None:
+async def write_bundle(flags: Flags, session: LiveSession, host: str, server: ServerState, path: Path) -> None:
     """The bundle of a server as one JSON file, 0600, secrets out."""
+    with asking():
+        await tell_packages(box_of(session, host), session.state.hosts[host], server)
     ts = {"ts": session.header.at(session.state.t)}
     value = ts | failure_bundle(session.state.hosts[host], server, session.state.t)
     write_private(path, redact(dump_json(value, pretty=True)).encode() + b"\n")
@@ -123,7 +126,7 @@ def _list(flags: Flags, session: LiveSession, host: str) -> int:
     return DONE
 
 
-def _status(flags: Flags, session: LiveSession, host: str, name: str, bundle: Path | None) -> int:
+async def _status(flags: Flags, session: LiveSession, host: str, name: str, bundle: Path | None) -> int:
     """Looking never fails: that no server runs is an answer, too."""
     if not name and main_server(session.state.hosts[host]) is None:
         serving.report_none(flags, session, host)
@@ -133,6 +136,6 @@ def _status(flags: Flags, session: LiveSession, host: str, name: str, bundle: Pa
     if recipe is not None:
         compare(box_of(session, host), server, recipe, {})
     if bundle:
-        write_bundle(flags, session, host, server, bundle)
+        await write_bundle(flags, session, host, server, bundle)
     serving.report(flags, session, host, server)
     return DONE

@@ -9,7 +9,7 @@ import click
 from console.cli import serving
 from console.cli.flags import Flags
 from console.cli.follow import asking, box_of
-from console.cli.output import say
+from console.cli.output import emit, say
 from console.cli.serving import Given
 from console.cli.stop import DONE, FAILED, GATE, TIMED_OUT, USAGE, StopError
 from console.config.records import Recipe
@@ -65,7 +65,7 @@ async def adopt(flags: Flags, session: LiveSession, host: str, server: ServerSta
 
 
 async def install(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:
-    """The recipe as a unit that comes back after a reboot."""
+    """The recipe as a unit that comes back after a reboot, followed to READY and its smoke test."""
     whole = await serving.planned(session, host, recipe, given.accept)
     unit = _unit(session, host, recipe, whole.plan.launch, given)
     if given.dry_run:
@@ -76,7 +76,12 @@ async def install(flags: Flags, session: LiveSession, host: str, recipe: Recipe,
     with asking():
         await serve_unit.install(box_of(session, host), unit)
     say(flags, f"{unit.name} is enabled and started ({unit.scope}): {', '.join(unit.files)}.")
-    return DONE
+    server = await serving.of_unit(session, host, unit.name)
+    if given.detach:
+        emit({"job": None, "unit": unit.name, "server": server})
+        return DONE
+    ready = await serving.followed(flags, session, host, server)
+    return await serving.smoked(flags, session, host, ready, serving.secrets_of(recipe).flags.get("api-key"))
 
 
 async def uninstall(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:

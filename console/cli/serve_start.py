@@ -14,16 +14,12 @@ from console.config.records import Recipe
 from console.gates.in_the_way import in_the_way
 from console.models.launch import Launch
 from console.session.live import LiveSession
-from console.state import HostState
 from console.state.serve import SERVE_JOB, ServerState
 from console.values import known
-from console.views.serve import main_server
 from console.workers import serve_stop, serve_swap
 from console.workers.jobs import user_at_laptop
 from console.workers.serve import Secrets, job_spec
 from console.workers.whole_plan import WholePlan
-
-LISTED_S = 30.0
 
 
 async def start(
@@ -120,22 +116,7 @@ async def restart(flags: Flags, session: LiveSession, host: str, server: ServerS
     if given.detach:
         emit({"job": job.id if job else None})
         return DONE
-    again = job.id if job else await _of_unit(session, host, incumbent.unit)
+    again = job.id if job else await serving.of_unit(session, host, incumbent.unit)
     back = await serving.followed(flags, session, host, again)
     key = serving.secrets_of(recipe).flags.get("api-key") if recipe else None
     return await serving.smoked(flags, session, host, back, key)
-
-
-async def _of_unit(session: LiveSession, host: str, unit: str) -> str:
-    """The server that the unit runs now, once the box lists it."""
-    state = session.state.hosts[host]
-    if not await session.wait(lambda _: _running(state, unit) is not None, LISTED_S):
-        raise StopError(FAILED, f"{unit} was started, and no server of it shows.")
-    server = _running(state, unit)
-    assert server is not None
-    return server.id
-
-
-def _running(state: HostState, unit: str) -> ServerState | None:
-    server = main_server(state, unit)
-    return server if server is not None and server.present else None

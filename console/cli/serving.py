@@ -27,14 +27,14 @@ from console.gates.plan import blockers
 from console.models.launch import Launch, shown
 from console.remote.errors import LinkLost
 from console.session.live import LiveSession
-from console.state import State
+from console.state import HostState, State
 from console.state.serve import ENDED, ServerState
 from console.values import Unknown, known
 from console.values.secrets import remember
 from console.views.jobs import find_job
 from console.views.plan import SCHEMA as PREFLIGHT_SCHEMA
 from console.views.plan import preflight, preflight_lines
-from console.views.serve import phase_word, server_lines, server_object, server_objects
+from console.views.serve import main_server, phase_word, server_lines, server_object, server_objects
 from console.views.server_pane import server_words
 from console.workers import jobs
 from console.workers.serve import Secrets, job_spec, smoke
@@ -44,6 +44,7 @@ from console.workers.whole_plan import WholePlan, whole_plan
 
 SERVER_SCHEMA = "gpudeck.server/1"
 READY_S = 1800.0
+LISTED_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -177,6 +178,21 @@ async def followed(flags: Flags, session: LiveSession, host: str, job_id: str) -
             say(flags, line.strip())
         raise StopError(FAILED, f"{job_id} {server.ended.phase} in {server.ended.cause_phase}: {server.ended.cause}")
     return server
+
+
+async def of_unit(session: LiveSession, host: str, unit: str) -> str:
+    """The server that the unit runs now, once the box lists it."""
+    state = session.state.hosts[host]
+    if not await session.wait(lambda _: _running(state, unit) is not None, LISTED_S):
+        raise StopError(FAILED, f"{unit} was started, and no server of it shows.")
+    server = _running(state, unit)
+    assert server is not None
+    return server.id
+
+
+def _running(state: HostState, unit: str) -> ServerState | None:
+    server = main_server(state, unit)
+    return server if server is not None and server.present else None
 
 
 class _Narrator:

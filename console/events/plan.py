@@ -43,6 +43,14 @@ class EngineIntrospected(HostEvent, frozen=True, gc=False, kw_only=True):
     problem: CleanText = CleanText("")
 
 
+class EnginePackagesRead(HostEvent, frozen=True, gc=False, kw_only=True):
+    """Versions of the packages that matter to SGLang, by name, as one interpreter has them installed; or why not."""
+
+    python: CleanText
+    packages: dict[CleanText, CleanText]
+    problem: CleanText = CleanText("")
+
+
 class ArgumentsValidated(HostEvent, frozen=True, gc=False, kw_only=True):
     """SGLang's own validation of a recipe's arguments, run dry in the recipe's interpreter."""
 
@@ -75,4 +83,4 @@ class PlanChecked(HostEvent, frozen=True, gc=False, kw_only=True):
     exit_code: int
 
 
-EVENTS = (EngineIntrospected, ArgumentsValidated, PlanStarted, GateChecked, PlanChecked)
+EVENTS = (EngineIntrospected, EnginePackagesRead, ArgumentsValidated, PlanStarted, GateChecked, PlanChecked)

@@ -46,6 +46,12 @@ def read_flags(argv: Sequence[str], aliases: Mapping[str, str] | None = None) ->
     return flags
 
 
+def interpreter(argv: Sequence[str]) -> str:
+    """The Python that a server runs under; a `sglang` command stands beside its own. Empty without a command line."""
+    first = argv[0] if argv else ""
+    return f"{first.removesuffix('sglang')}python" if first.endswith("/sglang") else first
+
+
 def differences(
     recipe: Sequence[str], running: Sequence[str], aliases: Mapping[str, str] | None = None
 ) -> tuple[Difference, ...]:

@@ -30,11 +30,12 @@ class Checked:
 
 @dataclass
 class Plans:
-    """By recipe; `current` is the one that was asked last. `engines` by interpreter."""
+    """By recipe; `current` is the one that was asked last. `engines` and `packages` by interpreter."""
 
     recipes: dict[str, Checked] = field(default_factory=dict)
     current: str = ""
     engines: dict[str, facts.EngineIntrospected] = field(default_factory=dict)
+    packages: dict[str, dict[CleanText, CleanText] | Unknown] = field(default_factory=dict)
 
     @property
     def shown(self) -> Checked | None:
@@ -44,6 +45,10 @@ class Plans:
 
 def _introspected(host: HostState, event: facts.EngineIntrospected, _t: float) -> None:
     host.plan.engines[event.python] = event
+
+
+def _packages(host: HostState, event: facts.EnginePackagesRead, _t: float) -> None:
+    host.plan.packages[event.python] = Unknown(event.problem) if event.problem else event.packages
 
 
 def _started(host: HostState, event: facts.PlanStarted, t: float) -> None:
@@ -68,6 +73,7 @@ def _checked(host: HostState, event: facts.PlanChecked, t: float) -> None:
 
 REDUCERS: HostReducers = {
     facts.EngineIntrospected: _introspected,
+    facts.EnginePackagesRead: _packages,
     facts.PlanStarted: _started,
     facts.ArgumentsValidated: _validated,
     facts.GateChecked: _gate,

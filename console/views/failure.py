@@ -8,10 +8,11 @@ from typing import Any
 
 from console import __version__
 from console.events.serve import LogRow
+from console.serve.argv import interpreter
 from console.state import HostState
 from console.state.serve import ServerState
 from console.state.xid_meaning import xid_meaning
-from console.values import Unknown
+from console.values import CleanText, Unknown, known
 from console.views.serve import argv_of, job_of, server_object
 
 SCHEMA = "gpudeck.failure/1"
@@ -37,13 +38,16 @@ def failure_bundle(host: HostState, server: ServerState, now: float) -> dict[str
 
 
 def _versions(host: HostState, server: ServerState) -> dict[str, Any]:
-    argv, identity = argv_of(host, server), host.hardware.identity
-    engine = host.plan.engines.get(argv[0]) if argv else None
-    not_asked = Unknown("this session asked no gate of it; `gpudeck preflight` does")
+    python, identity = interpreter(argv_of(host, server)), host.hardware.identity
+    not_asked = Unknown("its interpreter was not asked")
+    engine, packages = host.plan.engines.get(python), host.plan.packages.get(python, not_asked)
+    installed = packages if known(packages) else {}
+    not_there = Unknown("it is not installed there") if known(packages) else packages
     return {
         "gpudeck": __version__,
-        "sglang": engine.version if engine else not_asked,
-        "torch": engine.torch if engine else not_asked,
+        "sglang": installed.get(CleanText("sglang"), not_there),
+        "torch": installed.get(CleanText("torch"), not_there),
+        "packages": packages,
         "cuda": engine.cuda if engine else not_asked,
         "driver": host.hardware.driver_version,
         "kernel": identity.kernel if identity else Unknown("not sampled yet"),

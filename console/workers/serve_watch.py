@@ -20,6 +20,7 @@ from console.state.model import HostState
 from console.state.serve import ENDED, ServerState, last_ended
 from console.values import Unknown, clean, format_gib, known
 from console.workers.box import Box
+from console.workers.engine_packages import tell_packages
 from console.workers.looks import LOOK_S, Looks
 from console.workers.server_gauging import Gauging
 from console.workers.server_http import ServerHttp
@@ -185,7 +186,9 @@ class ServeWatch:
             with contextlib.suppress(AgentError):
                 async for fact in reading.catch_up(box.agent, path, rest=True):
                     box.publish(fact)
-        box.publish(ended(self._host, server, reading, job))
+        box.publish(fact := ended(self._host, server, reading, job))
+        if fact.phase == "crashed":
+            await tell_packages(box, self._host, server)  # for the bundle
 
 
 async def _look_at_jobs(box: Box) -> None:

@@ -80,7 +80,8 @@ def test_crash_names_cause_phase_and_way_out(box: Box) -> None:
     assert bundle.stat().st_mode & 0o777 == 0o600
     assert told["server"]["argv"] == server["argv"]
     assert any("Scheduler hit an exception" in line for line in told["log"])
-    assert {"gpudeck", "sglang", "driver", "kernel"} <= told["versions"].keys()
+    assert {"gpudeck", "driver", "kernel"} <= told["versions"].keys()
+    assert told["versions"]["sglang"] == told["versions"]["packages"]["sglang"]  # though this command asked no gate
     assert KEY not in bundle.read_text()
     box.serve("status", job_of(box), "--bundle", str(bundle), exit_code=2)  # never over a file
     box.serve("stop", "--bundle", "other.json", exit_code=2)

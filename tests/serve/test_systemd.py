@@ -70,9 +70,9 @@ def test_a_recipe_is_installed_as_a_unit_followed_and_removed_without_a_trace(op
     with (operator.gpudeck.laptop.directory / "gpudeck.toml").open("w") as file:
         file.write(served.recipe("one", Path(PYTHON), Path(MODEL), served.free_port()))
     unit = "gpudeck-serve-one.service"
-    operator.serve("install", "one")
+    assert "READY" in operator.serve("install", "one")
+    assert "smoke test: 'The capital of France is Paris.'" in operator.said
     assert (box.show(unit, "KillMode"), box.show(unit, "UnitFileState")) == ("mixed", "enabled")
-    until(lambda: (one := operator.server()) and one["phase"] == "ready")
     assert (operator.server()["owner"], operator.server()["unit"]) == ("ours", unit)
     assert "ready to roll" in operator.serve("logs", "--grep", "fired up")
     assert "READY" in operator.serve("restart")

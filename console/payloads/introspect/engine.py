@@ -56,13 +56,14 @@ def describe(_config: dict[str, Any]) -> dict[str, Any]:
 def stamp(_config: dict[str, Any]) -> dict[str, Any]:
     """A name for what is installed, without importing any of it: it changes with any package that matters; and one for
     the environment, by what SGLang and its libraries read of it."""
-    root = sources.package_folder("sglang")
+    root, packages = sources.package_folder("sglang"), _packages()
     if root is None:
-        return {"stamp": None, "environment": None}
+        return {"stamp": None, "environment": None, "packages": packages}
     words = [sys.version, root, str(os.stat(root).st_mtime_ns)]
-    words += [f"{name}={version}" for name, version in sorted(_packages().items())]
+    words += [f"{name}={version}" for name, version in sorted(packages.items())]
     read = sorted(item for item in os.environ.items() if item[0].startswith(_READ))
-    return {"stamp": "; ".join(words), "environment": hashlib.sha256(repr(read).encode()).hexdigest()[:16]}
+    environment = hashlib.sha256(repr(read).encode()).hexdigest()[:16]
+    return {"stamp": "; ".join(words), "environment": environment, "packages": packages}
 
 
 def _absent() -> dict[str, str]:
