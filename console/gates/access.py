@@ -47,8 +47,12 @@ def repo_id_problem(text: str) -> str:
 
 
 def page_of(fact: AccessChecked) -> str:
-    """The page on which access to the repository is asked for."""
-    return f"{HUB}/{fact.repo}"
+    """The page on which access to the repository is asked for: of the Hub that the box asked."""
+    return f"{_hub(fact)}/{fact.repo}"
+
+
+def _hub(fact: AccessChecked) -> str:
+    return fact.endpoint.rstrip("/") or HUB
 
 
 def advise(fact: AccessChecked) -> Advice:
@@ -130,14 +134,15 @@ def _from(fact: AccessChecked) -> str:
 
 def _ways_out(fact: AccessChecked) -> tuple[str, ...]:
     who = f"as {fact.who} " if known(fact.who) else ""
-    accept = f"Open {page_of(fact)} {who}and accept the conditions, then check again (r)."
+    mirrored = "" if _hub(fact) == HUB else f" (if that is a mirror: {HUB}/{fact.repo})"
+    accept = f"Open {page_of(fact)} {who}and accept the conditions{mirrored}, then check again (r)."
     ways: dict[str, tuple[str, ...]] = {
         "login_required": ("Set a token (T).", accept),
         "request_needed": (accept,),
         "request_pending": ("Wait: the console asks again by itself.", "Ask the owner on the repository's page."),
         "request_rejected": ("Choose another repository.",),
         "gated_other": (f"Open {page_of(fact)}.",),
-        "token_scope": (f"In the token's settings tick “{PERMISSION}”: {HUB}/settings/tokens.",),
+        "token_scope": (f"In the token's settings tick “{PERMISSION}”: {_hub(fact)}/settings/tokens.",),
         "missing_or_private": ("Check the id.", "Set a token (T)."),
         "not_visible_to_user": ("Check the id.", "Use the token of an account that may see it (T)."),
         "token_missing": ("Set a token (T).",),

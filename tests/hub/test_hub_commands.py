@@ -107,8 +107,8 @@ def test_what_cannot_be_a_repository_or_a_place(night: Night, words: tuple[str, 
 
 def test_gates_end_a_download_before_it_begins(night: Night, tmp_path: Path) -> None:
     gated = night.fetch(DRAFTER)
-    assert (gated.returncode, f"{night.hub.endpoint}" in gated.stderr, "GatedRepo" in gated.stderr) == (5, False, False)
-    assert f"https://huggingface.co/{DRAFTER}" in gated.stderr
+    assert (gated.returncode, "GatedRepo" in gated.stderr) == (5, False)
+    assert f"Open {night.hub.endpoint}/{DRAFTER} " in gated.stderr  # the Hub that the box asked
     assert night.fetch(TARGET, "--revision", "v9").returncode == 1
     assert night.fetch(TARGET, HF_ENDPOINT="http://127.0.0.1:9").returncode == 3
     night.models.write_text("a file")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote
 
 from console.demo.hub.content import Content
+from console.demo.hub.page import page
 from console.demo.hub.repos import Repo, User, is_lfs
 from console.demo.hub.wire import Answer, HubError, Request, byte_range, json_answer
 
@@ -22,6 +23,7 @@ _PATHS = re.compile(_REPO + r"/paths-info/(?P<rev>[^/]+)")
 _AUTH = re.compile(_REPO + r"/auth-check")
 _XET = re.compile(_REPO + r"/xet-read-token/(?P<rev>[^/]+)")
 _RESOLVE = re.compile(r"/(?P<id>[^/]+/[^/]+)/resolve/(?P<rev>[^/]+)/(?P<path>.+)")
+_PAGE = re.compile(r"/(?P<id>(?!api/)[^/]+/[^/]+)")
 
 
 def respond(hub: FakeHub, request: Request) -> Answer:
@@ -179,6 +181,10 @@ def _resolve(hub: FakeHub, request: Request, repo: Repo, user: User | None, matc
     return Answer(302, headers, b"")
 
 
+def _page(hub: FakeHub, request: Request, repo: Repo, user: User | None, match: re.Match[str]) -> Answer:
+    return page(repo, [owner for owner in hub.tokens.values() if owner], accepting=request.method == "POST")
+
+
 def content_answer(request: Request, content: Content, headers: dict[str, str]) -> Answer:
     """The bytes of a content, or the range that was asked of it."""
     if content.announced and request.method != "HEAD":
@@ -198,4 +204,5 @@ _ROUTES = (
     (_XET, _xet_token),
     (_RESOLVE, _resolve),
     (_INFO, _info),
+    (_PAGE, _page),
 )
