@@ -217,6 +217,18 @@ def test_a_stalled_stream_is_started_again(hub: FakeHub, place: Place) -> None:
     assert place.stored()["orphans"] == 0  # what the ended child had open is gone
 
 
+@pytest.mark.slow
+def test_a_xet_store_that_answers_503_for_ever_is_tried_again_with_backoff_then_left(hub: FakeHub, place: Place) -> None:
+    hub.xet, hub.faults.cas_status = True, 503  # the library retries in silence
+    job = place.start(stall_s=1.5, backoff_s=0.1)
+    code, end = job.end(90.0)
+    waits = [(line["state"], line["wait_s"]) for line in job.lines() if line["phase"] == "waiting"]
+    assert (code, end["result"]) == (0, "ok")
+    assert waits == [("stalled", 0.1), ("stalled", 0.2)]
+    assert [line["xet"] for line in job.lines() if line["phase"] == "downloading"][-1] is False
+    assert place.stored()["orphans"] == 0
+
+
 def test_a_broken_xet_store_is_left_for_plain_http(hub: FakeHub, place: Place) -> None:
     hub.xet, hub.faults.cas_status = True, 403
     job = place.start()
