@@ -12,7 +12,7 @@ from console.events.hub import StoredModel
 from console.screens.base import DeckScreen
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
-from console.values import format_gb, known
+from console.values import Unknown, format_gb, known
 from console.views.hub import RepoRow, proof_kind, repo_rows, token_line
 from console.views.hub_models import detail_lines, stored_models, users_of
 from console.views.hub_transfers import TransferRow, transfer_rows
@@ -42,12 +42,19 @@ class HubPane(DeckPane):
     """Token, repositories with access and proof, transfers."""
 
     slices: ClassVar = ("hub",)
+    stale_after_s: ClassVar = 15.0
 
     def __init__(self) -> None:
         self._token = Lines(wrap=True, id="hub-token")
         self._repos = LineTable(COLUMNS, empty="no repository yet", id="hub-repos")
         self._transfers = TransferList(id="hub-transfers")
         super().__init__("Hugging Face", self._token, self._repos, self._transfers, focusable=True, id="hub")
+
+    def data_t(self, frame: Frame) -> float | Unknown:
+        """A transfer ages; what the Hub said of token and access is true until it is asked again."""
+        repos = frame.host.hub.repos.values() if frame.host else ()
+        moving = [repo.download_t for repo in repos if repo.download is not None and known(repo.download_t)]
+        return min(moving, default=Unknown("nothing is on its way"))
 
     def show(self, frame: Frame) -> None:
         host = frame.host

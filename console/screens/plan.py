@@ -12,7 +12,6 @@ from console.screens.base import DeckScreen
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
 from console.state.plan import Checked
-from console.values import Unknown
 from console.views.plan import (
     LEGEND,
     LETTERS,
@@ -43,9 +42,6 @@ class PlanPane(DeckPane):
         self._gates = GateList(id="plan-gates")
         super().__init__("Plan", self._head, self._gates, focusable=True, id="plan")
 
-    def data_t(self, frame: Frame) -> float | Unknown:
-        return Unknown("a plan is true for the moment it was asked in")
-
     def show(self, frame: Frame) -> None:
         plan = frame.host.plan.shown if frame.host else None
         self._head.set_lines([*_engines(frame), *(_title(plan) if plan else [Line((Cell(_NO_PLAN, "dim"),))])])
@@ -63,9 +59,6 @@ class FitPane(DeckPane):
     def __init__(self) -> None:
         self._lines = Lines(wrap=True, id="fit-lines")
         super().__init__("Fit", self._lines, focusable=True, id="fit")
-
-    def data_t(self, frame: Frame) -> float | Unknown:
-        return Unknown("a plan is true for the moment it was asked in")
 
     def show(self, frame: Frame) -> None:
         plan = frame.host.plan.shown if frame.host else None

@@ -93,6 +93,7 @@ class ComparePane(DeckPane):
         listed = frame.session.state.session.runs
         run = next((one for one in listed.runs if one.id == self._now[0]), None) if listed else None
         if run is None:
+            self._lines.set_lines([Line((Cell("choose a run to compare it", "dim"),))])
             return
         lines = [Line((Cell(note, "label"),)) for note in run.notes]
         lines += [Line((Cell(text, _ink(text)),)) for text in run.comparison]

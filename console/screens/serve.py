@@ -119,7 +119,7 @@ class LogPane(DeckPane):
         self._older: object = None
         self._forgot = True
         self._frame = ""
-        super().__init__("Log", self.view, self.bar, focusable=False, id="log")
+        super().__init__("Log", self.view, self.bar, keys="/ find  & filter", focusable=False, id="log")
 
     def show(self, frame: Frame) -> None:
         server = main_server(frame.host) if frame.host else None

@@ -72,7 +72,7 @@ def second(number: int) -> Iterator[Event]:
         host=HOST, cpu_pct=12.5 + number % 9, load1=9.41, memory_total_bytes=2 << 40, memory_available_bytes=1 << 40,
         swap_total_bytes=0, swap_used_bytes=0,
     )  # fmt: skip
-    yield ServerLogged(host=HOST, server=SERVER, rows=tuple(_line(number, line) for line in range(10)))
+    yield ServerLogged(host=HOST, server=SERVER, rows=tuple(line(number, at) for at in range(10)))
     yield PingAnswered(host=HOST, rtt_s=0.0112)
     for part in range(2):
         yield _gauged(number, part)
@@ -85,7 +85,7 @@ def second(number: int) -> Iterator[Event]:
         yield _ticked(number, part)
 
 
-def _line(number: int, line: int) -> LogRow:
+def line(number: int, line: int) -> LogRow:
     clock = f"2026-01-31 {22 + number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}"
     text = (
         f"Decode batch, #running-req: {60 + line}, #token: {118_000 + number}, token usage: 0.41, accept len: 3.42, "

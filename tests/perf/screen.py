@@ -56,6 +56,14 @@ class Screen:
                 return seen
             raise TimeoutError(f"{text!r} was not on the screen; the last bytes: {self._output[-2000:]!r}")
 
+    def press(self, keys: bytes, text: str, limit_s: float = LIMIT_S) -> float:
+        """Seconds from the keys to the text in what is written behind them."""
+        with self._news:
+            self._output = b""
+        began = time.monotonic()
+        os.write(self._leader, keys)
+        return self.wait(text, limit_s).at - began
+
     def _read(self) -> None:
         with contextlib.suppress(OSError):
             while data := os.read(self._leader, 65536):
