@@ -43,6 +43,9 @@ judge. CPU is what the kernel counted for the process; ratios come from processe
 - The box is a real sshd on loopback with eight GPUs of a fake NVML library written in C (`tests/fakes/nvml.c`), loaded
   by the real nvidia-ml-py. Utilisation, power and temperature change each second; each GPU holds a process with a real
   command line.
+- The load worker runs under the box's interpreter: `GPUDECK_FAST_PYTHON` names one that has uvloop and orjson (a
+  virtual environment with both is enough). `GPUDECK_REAL_SGLANG` names the directory of a real SGLang 0.5.23
+  (`venv`, `models/tiny`, `lib`), whose own benchmark is measured beside it.
 - The mixed hour (`tests/perf/mixed_hour.py`) is 82,800 facts: each second one GPU sample, one of the machine, ten log
   lines, twenty small ones.
 """
