@@ -181,28 +181,26 @@ def _worrying(host: HostState, now: float) -> Iterator[Next]:
 
 
 def _deploying(host: HostState, now: float) -> Iterator[Next]:
-    """Where the deploy or the start stands; what is asked of the gates, and what they allow."""
+    """Where the deploy or the start stands, and what is asked of the gates."""
     if step := deploy_step(host):
         yield Next(*step)
     step = server_step(host, now)
     if step and step[0] == "busy":
         yield Next(*step)
     plan = host.plan.shown
-    if plan is None or _living(host):
-        return
-    if plan.verdict is None:
+    if plan is not None and plan.verdict is None and not _living(host):
         yield Next("busy", f"{plan.recipe}: the gates are asked", "4")
-    elif not plan.exit_code:
-        yield Next("ok", f"{plan.recipe} passes every gate", "D")
 
 
 def _idle(host: HostState, now: float) -> Iterator[Next]:
-    step = server_step(host, now)
+    step, plan = server_step(host, now), host.plan.shown
     if step and step[0] == "ok":
         yield Next(*step)
+    if plan is not None and plan.exit_code == 0 and not _living(host):
+        yield Next("ok", f"{plan.recipe} passes every gate", "D")
 
 
 # The order in which facts block; the first that finds something is next.
 RANKING: tuple[Finder, ...] = (
-    _link, _host_key, _gpus, _sick, _crashed, _gates, _full, _strangers, _stale, _stalled, _worrying, _deploying, _idle,
+    _link, _host_key, _gpus, _sick, _crashed, _gates, _full, _strangers, _stale, _stalled, _deploying, _worrying, _idle,
 )  # fmt: skip

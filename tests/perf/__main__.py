@@ -20,7 +20,7 @@ from tests.perf.process import ROOT
 from tests.perf.table import Row, text
 
 MEASURES = ("version", "start", "agent_cost", "latency", "beside_nvitop", "events_cost", "replay", "log_parser_cost",
-            "adoption", "console_cost", "widgets_cost", "hub_cost", "runs_cost", "load_cost",
+            "adoption", "console_cost", "log_keys", "widgets_cost", "hub_cost", "runs_cost", "load_cost",
             "load_beside_sglang")  # fmt: skip
 DOCUMENT = ROOT / "docs" / "performance.md"
 
