@@ -15,9 +15,10 @@ from .masking import MASK, is_secret_name, mask_text
 from .tail import PART_BYTES, follow, open_log
 
 MAX_LINE = 1 << 20
-_VALUE = re.compile(r"""(['"]?)([A-Za-z][\w-]*)\1(\s*[:=]\s*)(?:'[^']*'|"[^"]*")""")
+# Names begin where a word does and end some time: a line of a megabyte must not cost a minute.
+_VALUE = re.compile(r"""(['"]?)(?<!\w)([A-Za-z][\w-]{0,99})\1(\s{0,9}[:=]\s{0,9})(?:'[^']*'|"[^"]*")""")
 # Behind a blank, two dashes begin the next option; behind `=` they belong to the value.
-_OPTION = re.compile(r"--([A-Za-z][\w-]*)(=| +(?!--))[^\s'\",\])]+")
+_OPTION = re.compile(r"--([A-Za-z][\w-]{0,99})(=| {1,99}(?!--))[^\s'\",\])]+")
 
 
 def mask_log(data: bytes) -> bytes:

@@ -9,7 +9,7 @@ MASK = "***"
 _SECRET_WORDS = {"password", "passwd", "passphrase", "secret", "apikey", "credential", "credentials", "authorization"}
 _KEY_OWNERS = {"api", "access", "admin", "secret", "auth", "private", "signing", "encryption"}
 _SHAPES = re.compile(
-    r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,})|(?<=[Bb]earer )[^\s\"']+|(?<=://)[^/@\s]+:[^/@\s]+(?=@)"
+    r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,})|(?<=[Bb]earer )[^\s\"']+|(?<=://)[^/@:\s]+:[^/@\s]+(?=@)"
 )
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 

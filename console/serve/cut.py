@@ -16,9 +16,12 @@ MAX_LINE_BYTES = 256 * 1024
 
 _SEPARATORS = re.compile(rb"[\r\n]+")
 _STAMP_INSIDE = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
+_CLOCK = r"\d{1,9}(?::\d\d){1,2}"
+# Everything in it is bounded: a line may be as long as a stranger likes.
 FRAME = re.compile(
-    r"(?P<task>.*?)(?P<percent>\d+)%(?:\|[^|]*\|| Completed \|) *(?P<done>\d+)/(?P<total>\d+) "
-    r"\[(?P<elapsed>[\d:]+)<(?P<eta>[\d:?]+), *(?P<rate>[\d.]+|\?)(?P<unit>it/s|s/it)[^\]]*\]"
+    r"(?P<task>.{0,2000}?)(?P<percent>\d{1,3})%(?:\|[^|]{0,500}\|| Completed \|) {0,9}(?P<done>\d{1,15})/"
+    rf"(?P<total>\d{{1,15}}) \[(?P<elapsed>{_CLOCK})<(?P<eta>{_CLOCK}|\?), {{0,9}}"
+    r"(?P<rate>\d{1,15}(?:\.\d{1,15})?|\?)(?P<unit>it/s|s/it)[^\]]{0,500}\]"
 )
 
 

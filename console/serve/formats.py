@@ -9,13 +9,13 @@ from typing import Any
 Fields = dict[str, Any]
 Reader = Callable[[str], tuple[str, Fields]]
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,20})?(?:[eE][-+]?\d{1,2})?")
 _HTTP = re.compile(r'INFO: +(\S+) - "([A-Z]+) (\S+) HTTP/[\d.]+" (\d+)')
 _LISTENING = re.compile(r"INFO: +Uvicorn running on (\S+)")
 _FINISHED = re.compile(r"INFO: +Finished server process \[(\d+)\]")
 _CHILD = re.compile(r"Subprocess (\S+) \(pid=(\d+)\) crashed with exit code (-?\d+)")
 _GRAPH = re.compile(r"Capture (?P<what>.*?graph) (?P<edge>begin|end)\.")
-_PAIR = re.compile(r"([A-Za-z][\w ]*?)[=:] ?(-?\d+(?:\.\d+)?)")
+_PAIR = re.compile(r"([A-Za-z][\w ]{0,30}?)[=:] ?(-?\d{1,15}(?:\.\d{1,20})?)")
 _BATCH_NAMES = {
     "#running-req": "running",
     "#queue-req": "queue",
@@ -127,7 +127,7 @@ def _summary(text: str) -> tuple[str, Fields]:
 
 
 def _timings(text: str) -> tuple[str, Fields]:
-    found = re.findall(r"(\w+)=(-?[\d.]+)", text)
+    found = re.findall(r"(\w{1,60})=(-?\d{1,15}(?:\.\d{1,20})?)", text)
     return "startup_timings", {_TIMING_NAMES[name]: float(value) for name, value in found if name in _TIMING_NAMES}
 
 

@@ -14,9 +14,9 @@ from console.serve.formats import message_fields
 from console.serve.record import Record
 from console.values import CleanText
 
-_STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?)((?: [A-Z_]+\d+)*)\] ?")
-_RANK = re.compile(r" ([A-Z_]+)(\d+)")
-_PARAMETER = re.compile(r"(\w+)=([\d.]+)")
+_STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)((?: [A-Z_]{1,20}\d{1,9}){0,9})\] ?")
+_RANK = re.compile(r" ([A-Z_]+?)(\d+)")
+_PARAMETER = re.compile(r"(\w{1,60})=(\d{1,15}(?:\.\d{1,20})?)")
 _CLI_ERROR = re.compile(r"[\w./ -]+?: error: (?P<message>.+)")
 _CHOICE = re.compile(r"argument (?P<flag>[^:]+): invalid choice: '?(?P<value>[^' ]*)'? \(choose from (?P<choices>.*)\)")
 _AMBIGUOUS = re.compile(r"ambiguous option: (?P<flag>\S+) could match (?P<candidates>.*)")
