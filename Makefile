@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-slow lint perf keys screenshots wheel clean
+.PHONY: demo test test-slow lint perf reliability keys screenshots wheel clean
 
 demo: $(READY)
 	@$(BIN)/gpudeck demo
@@ -23,6 +23,9 @@ lint: $(READY)
 
 perf: $(READY)
 	$(BIN)/python -m tests.perf
+
+reliability: $(READY)
+	$(BIN)/python -m tests.faults
 
 keys: $(READY)
 	$(BIN)/python -m tests.support.keys_page

@@ -29,7 +29,8 @@ UNITS = (
 BEGINNINGS = (
     "", STAMP, "INFO:     ", "Loading x:   0%|", STAMP + "Decode batch, ", STAMP + "Load weight end ",
     STAMP + "Capture ", STAMP + "KV Cache is allocated", STAMP + "max_total_num_tokens=", STAMP + "INFO:   ",
-    STAMP + "Subprocess ", STAMP + "Engine startup timings", STAMP + "server_args=", "--api-key='", "x: error: argument ", "ValueError",
+    STAMP + "Subprocess ", STAMP + "Engine startup timings", STAMP + "server_args=",
+    "--api-key='", "x: error: argument ", "ValueError",
 )  # fmt: skip
 
 

@@ -20,6 +20,22 @@ SEQUENCE = re.compile(
     rb"\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|\[[0-?]*[ -/]*[@-~]|[ -/]*[0-Z\\^-~])"
 )
 
+# What Textual itself uses: colours, cursor, erase, modes, keyboard and window reports, the pointer's shape.
+OURS = re.compile(
+    rb"\x1b\]22;[a-z-]+\x07$|\x1b\[(?:[0-9;:]*m|[0-9;]*H|[0-9]*[ABCDJK]|\?[0-9;]+[hl]|\?[0-9]+\$p|[<>=]?[0-9;]*u|>[0-9;]*[mq]|[0-9]*n|[0-9;]*t|c|>c)$"
+)
+_STRAY = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def foreign(written: bytes) -> set[bytes]:
+    """The escape sequences that are none of ours."""
+    return {match.group() for match in SEQUENCE.finditer(written) if not OURS.match(match.group())}
+
+
+def strays(written: bytes) -> list[str]:
+    """Control and invisible characters outside of sequences."""
+    return _STRAY.findall(SEQUENCE.sub(b"", written).decode("utf-8"))
+
 
 def run_in_pty(
     code: str, *, until: bytes, env: dict[str, str] | None = None, size: tuple[int, int] = (100, 30)

@@ -1,0 +1,75 @@
+"""The page of what was broken and what came of it, from what the fault tests saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tests.support.hostile import CORPUS
+
+TEXT = """\
+# Reliability
+
+What the fault suite broke and what came of it. Written by `make reliability` on {today}; not by hand.
+
+A row is a test of `tests/faults` on a real sshd (behind a TCP proxy where the link is meant), the real agent, a fake
+NVML library, and a job that counts on the box. After each one the suite asserts: the screen said the words within the
+time; the job went on counting; all is known again (link, eight GPUs, the job with its process); each line of the job
+was told once; the record has every fact once and replays to the state in which the console ended; no process, file or
+file handle of ours is left, and no call that changes a GPU was made. *Seen within* is the longest of all runs, with
+the limit that the test holds.
+
+{table}
+
+Silence counts as lost after 20 s; the rows of frozen and half-open links shorten that to 6 s.
+
+## What is fuzzed, and with what
+
+- Terminal text: {corpus} kinds of hostile text ({names}), through log, banner, login script, mount points, process names,
+  model names and every free text of a recording, into a real pseudo-terminal: only our own sequences come out.
+- Log lines: {units} repeated pieces behind {beginnings} known beginnings, 50 kB each, at most 1 s of CPU; and 200 random
+  mixtures of them a run, that none raises.
+{fuzz}
+
+## How to run it
+
+```
+make test-slow                         # a few kills, a short sleep, a short soak
+make reliability                       # the fault suite, and this page
+KILLS=50 SLEEP_S=120 SOAK_S=600 make reliability
+```
+
+Rows that need root (mounts, users, a private sshd) are skipped without it.
+"""
+FUZZ = """\
+- Frames, recordings and imports: see `tests/faults/test_hostile_box*.py` for what a lying box is played by."""
+
+
+def document(rows: Iterable[dict[str, Any]], today: str) -> str:
+    """The whole page."""
+    from tests.serve.test_hostile_lines import BEGINNINGS, UNITS
+
+    return TEXT.format(
+        today=today, table=table(rows), corpus=len(CORPUS), names=", ".join(CORPUS), units=len(UNITS),
+        beginnings=len(BEGINNINGS), fuzz=FUZZ,
+    )  # fmt: skip
+
+
+def table(rows: Iterable[dict[str, Any]]) -> str:
+    """One line a fault, in the order of their first runs."""
+    faults: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        faults.setdefault(row["fault"], []).append(row)
+    lines = ["| fault | trigger | seen within | work lost | left behind | runs |", "|---|---|---|---|---|---|"]
+    for name, runs in faults.items():
+        seen = [run["seen_s"] for run in runs if run["seen_s"] is not None]
+        within = f"{max(seen):.1f} s of {runs[-1]['within_s']:g}" if seen else "nothing to be seen"
+        last = runs[-1]
+        lines.append(
+            f"| {name} | {last['trigger']} | {within} | {_all(runs, 'lost')} | {_all(runs, 'left')} | {len(runs)} |"
+        )
+    return "\n".join(lines)
+
+
+def _all(runs: list[dict[str, Any]], key: str) -> str:
+    return ", ".join(dict.fromkeys(run[key] for run in runs))
