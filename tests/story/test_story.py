@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,11 +30,21 @@ PREVENTED = {
     "foreign-process": ["GpuProcessesSampled", "GateChecked gpus unbalanced", "DeployStepped"],
     "link-cut": ["LinkChanged", "JobsSampled"],
 }
+PAGE = Path(__file__).parents[2] / "docs" / "story.md"
 SHORT = ("quoting", "incomparable", "disk-full")
 
 
 def test_every_scenario_of_the_contract_is_there() -> None:
     assert list(PREVENTED) == list(SCENES)
+
+
+def test_the_page_of_the_story_is_true() -> None:
+    rows = re.findall(
+        r"^\| `([\w-]+)` \| (.*?) \| [^|]* \| (.*) \|$", PAGE.read_text("utf-8").replace("\\|", "¦"), re.M
+    )
+    told = [(name, mistake.replace("¦", "|"), re.findall(r"`(\w+)`", kinds)) for name, mistake, kinds in rows]
+    kinds = {name: [one.split()[0] for one in facts] for name, facts in PREVENTED.items()}
+    assert told == [(name, scene.mistake, kinds[name]) for name, scene in SCENES.items()]
 
 
 @pytest.mark.parametrize("name", SHORT)
