@@ -269,7 +269,8 @@ def _ways_out(place: Place, result: Fit) -> tuple[str, ...]:
             ways += [f"Put {name} alone {where} {rest}" for where in _elsewhere(place, need)]
     if place.claims.orphan_bytes:
         then = without_orphans(place.need, place.device, place.claims)
-        ways.append(f"Delete {format_gb(place.claims.orphan_bytes)} of leftovers of killed downloads: then {then}.")
+        what = f"{format_gb(place.claims.orphan_bytes)} of leftovers of killed downloads"
+        ways.append(f"Delete {what} (`models HOST rm PATH --leftovers`): then {then}.")
     if known(result.margin_bytes) and result.verdict == "no":
         for path, size in place.deletable:
             then = _after_deleting(place, size)

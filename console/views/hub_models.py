@@ -27,17 +27,23 @@ def model_lines(models: tuple[facts.StoredModel, ...]) -> list[str]:
     for device in sorted({model.device for model in models}):
         mine = sorted((model for model in models if model.device == device), key=lambda model: -model.size_bytes)
         lines.append(f"device {device}  {format_bytes(sum(model.size_bytes for model in mine))}")
-        lines += [_model_line(model) for model in mine]
+        for model in mine:
+            lines += [_model_line(model), *(f"{'':>13}{offer}" for offer in _leftovers(model))]
     return lines
+
+
+def _leftovers(model: facts.StoredModel) -> Iterator[str]:
+    """What killed downloads left, and what deletes it."""
+    if model.orphans:
+        what = f"{model.orphans} leftovers of killed downloads: {format_gb(model.orphan_bytes)}"
+        yield f"{what} → models HOST rm PATH --leftovers"
 
 
 def _model_line(model: facts.StoredModel) -> str:
     open_by = users_of(model)
     name = f"  {model.repo}" if known(model.repo) else ""
-    leftovers = f"  leftovers {format_gb(model.orphan_bytes)}" if model.orphans else ""
-    return f"  {format_gb(model.size_bytes):>9}  {model.proof:<11}  {model.path}{name}{leftovers}" + (
-        f"  open by {open_by}" if open_by else ""
-    )
+    users = f"  open by {open_by}" if open_by else ""
+    return f"  {format_gb(model.size_bytes):>9}  {model.proof:<11}  {model.path}{name}{users}"
 
 
 def detail_lines(host: HostState) -> list[tuple[str, str]]:
@@ -67,5 +73,5 @@ def _repo_lines(repo: Repo) -> Iterator[tuple[str, str]]:
         yield f"  {drain_sentence(repo.download)}", ""
     if repo.verified is not None:
         yield from ((f"  {line}", "") for line in verify_lines(repo.verified))
-    if repo.stored is not None and repo.stored.orphans:
-        yield f"  {repo.stored.orphans} leftovers of killed downloads: {format_gb(repo.stored.orphan_bytes)}", "warn"
+    if repo.stored is not None:
+        yield from ((f"  {line}", "warn") for line in _leftovers(repo.stored))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import struct
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import pytest
 
 from console.demo.hub import Content, model_files
 from console.gates.disk import Device, Need, Place, disk_gate
-from console.payloads.hub import quota
+from console.payloads.hub import claims, quota
 from tests.support.hub import ask_one, whole
+from tests.support.jobbox import until
 
 SHARD = "model-00002-of-00002.safetensors"
 
@@ -72,6 +75,27 @@ def test_no_model_is_deleted_by_mistake(tmp_path: Path) -> None:
         assert why(str(place)) == "openFalse"
     assert (why(str(place), dry_run=True), place.exists()) == ("False", True)
     assert (why(str(place)), place.exists()) == ("True", False)
+
+
+def test_only_a_download_that_lives_claims_its_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    place = tmp_path / "gpudeck" / "jobs" / "download-1"
+    place.mkdir(parents=True)
+    process = subprocess.Popen(["sleep", "600"])
+    start = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+    def claiming(boot_id: str) -> list[str]:
+        job = {"kind": "download", "key": "/m", "pid": process.pid, "start_ticks": start, "boot_id": boot_id}
+        (place / "job.json").write_text(json.dumps(job))
+        return [claim["job"] for claim in claims.read()]
+
+    assert claiming(boot) == ["download-1"]
+    assert claiming("another boot") == []
+    process.kill()
+    until(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z")
+    assert claiming(boot) == []  # a zombie: nobody has reaped it
+    process.wait()
 
 
 @pytest.mark.parametrize(

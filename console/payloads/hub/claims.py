@@ -36,9 +36,14 @@ def _json(path: str) -> Any:
 
 
 def _alive(job: dict[str, Any]) -> bool:
+    """Whether exactly its main process lives, in this boot: a zombie that nobody reaps writes nothing any more."""
     try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            if file.read().strip() != job["boot_id"]:
+                return False
         with open(f"/proc/{job['pid']}/stat", "rb") as file:
-            return bool(int(file.read().rpartition(b")")[2].split()[19]) == job["start_ticks"])
+            fields = file.read().rpartition(b")")[2].split()
+        return fields[0] not in (b"Z", b"X") and int(fields[19]) == job["start_ticks"]
     except (OSError, ValueError, KeyError, IndexError):
         return False
 
