@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.killing import adopted, killed_at
 from tests.support.real_sglang import START_S, Real, real_box
 from tests.support.served import until
 
 pytestmark = pytest.mark.slow
+ADOPTED_S = 2.0
 
 
 @pytest.fixture
@@ -71,6 +73,24 @@ def test_killed_scheduler_and_ngram_and_taken_port(real: Real) -> None:
     crashed = real.server(newest)
     assert (crashed["phase"], crashed["cause_phase"], crashed["kind"]) == ("crashed", "kv", "unclassified")
     assert "copy_all_layer_kv_cache_cpu" in crashed["cause"]
+
+
+@pytest.mark.parametrize("phase", ["imports", "weights", "kv", "warmup"])
+async def test_the_console_is_killed_in_a_phase(real: Real, phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one has the server within 2 s; stopped in that phase it is no crash, and nothing is left."""
+    real.recipe("tiny")
+    killed_at(real.gpudeck, ("deploy", real.alias, "tiny"), f": {phase}")
+    found = await adopted(real.gpudeck, real.alias, real.port, monkeypatch)
+    assert found is not None
+    assert found.server.seen is not None
+    assert found.took_s < ADOPTED_S
+    if phase == "warmup":
+        server = json.loads(real.run("deploy", real.alias, "tiny", "--json"))["server"]
+        assert (server["id"], server["phase"]) == (found.server.id, "ready")
+    pids = _tree(found.server.seen.pid)
+    stopped = json.loads(real.run("serve", real.alias, "stop", found.server.id, "--json"))["server"]
+    assert (stopped["phase"], stopped["cause"]) == ("stopped", None)
+    assert _alive(pids) == []
 
 
 def _tree(pid: int) -> list[int]:
