@@ -142,7 +142,7 @@ INTENTS: tuple[Intent, ...] = (
         "copy",
         ("y",),
         "Copy",
-        "Copy the status of the box; on screen 5 the selection, the line found, or the server with its curl",
+        "Copy the selection; else on screen 5 the line found or the server with its curl, the row under the cursor, the status",
         command="gpudeck status {host}",
         guard=_needs_host,
     ),

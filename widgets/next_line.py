@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from widgets.cells import Cell, Line, Piece, State, StateKind
-from widgets.lines import Lines
+from widgets.key_line import KeyLine
 
 
 class KeyHint(NamedTuple):
@@ -16,7 +16,7 @@ class KeyHint(NamedTuple):
     does: str
 
 
-class NextLine(Lines):
+class NextLine(KeyLine):
     """`NEXT ▶ sentence   [enter] link  [r] check again`; the keys stay when the sentence is cut."""
 
     def set_next(self, kind: StateKind, sentence: str, keys: Sequence[KeyHint] = (), count: str = "") -> None:

@@ -9,8 +9,9 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
+from console.intents import available
 from console.screens.deck import deck_of
-from console.screens.footer import footer, valid_key
+from console.screens.footer import footer, key_name, valid_key
 from console.screens.frame import Frame, frame_of
 from console.screens.header import paint_header
 from console.screens.note_strip import note_lines
@@ -20,6 +21,7 @@ from console.views.next import next_steps
 from widgets.cells import StateKind
 from widgets.header_bar import HeaderBar
 from widgets.kept import Kept
+from widgets.key_line import KeyLine
 from widgets.lines import Lines
 from widgets.next_line import KeyHint, NextLine
 
@@ -40,7 +42,7 @@ class DeckScreen(Kept, Screen[None]):
             yield Lines(id="replay-bar")
         else:
             yield Lines(id="note", wrap=True)
-        yield Lines(id="footer")
+        yield KeyLine(id="footer")
 
     def body(self) -> Iterable[Widget]:
         """The panes."""
@@ -75,6 +77,15 @@ class DeckScreen(Kept, Screen[None]):
                 strip.set_lines(said := note_lines(frame))
                 strip.display = bool(said)
             self.query_one("#footer", Lines).set_lines([footer(frame, self.size.width)])
+
+    def on_key_line_clicked(self, event: KeyLine.Clicked) -> None:
+        """A click on a key is the key."""
+        deck = deck_of(self)
+        wanted = (one for one in available(frame_of(deck).situation) if event.key == key_name(one.keys[0]))
+        if intent := next(wanted, None):
+            deck.wish(intent.id)
+        elif event.key == "enter":
+            deck.simulate_key("enter")
 
     def _paint_next(self, frame: Frame) -> None:
         steps = next_steps(frame.host, frame.now)

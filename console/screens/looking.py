@@ -19,6 +19,7 @@ from console.screens.server_files import copied_server
 from console.values import clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
+from widgets.line_table import LineTable
 
 SCREEN_NAMES = ("hosts", "overview", "host", "hub", "plan", "server", "bench", "runs", "jobs")
 
@@ -70,9 +71,17 @@ def _check_again(app: Deck, frame: Frame) -> None:
 
 
 def _copy(app: Deck, frame: Frame) -> None:
+    """What is selected; else what the screen is about; else the row under the cursor; else the whole status."""
+    if selected := app.screen.get_selected_text():
+        copy(app, selected, "the selection")
+        return
     if isinstance(app.screen, HubScreen) and hub_keys.copied_page(app, frame):
         return
-    if frame.host and not copied_server(app, frame):
+    if copied_server(app, frame):
+        return
+    if isinstance(app.focused, LineTable) and (row := app.focused.cursor_text):
+        copy(app, row, "the row")
+    elif frame.host:
         copy(app, "\n".join(status_lines(frame.host, frame.now)), f"the status of {frame.host.name}")
 
 

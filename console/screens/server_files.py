@@ -27,13 +27,11 @@ def exported_server(deck: Deck, frame: Frame) -> bool:
 
 
 def copied_server(deck: Deck, frame: Frame) -> bool:
-    """On screen 5: the selected text, else the line that was found, else the server with its `curl`."""
+    """On screen 5: the line that was found, else the server with its `curl`."""
     server = main_server(frame.host) if frame.host else None
     if not isinstance(deck.screen, ServerScreen) or server is None or frame.host is None:
         return False
-    if selected := deck.screen.get_selected_text():
-        copy(deck, selected, "the selection")
-    elif found := deck.screen.searched.found_text():
+    if found := deck.screen.searched.found_text():
         copy(deck, found, "the line that was found")
     else:
         copy(deck, "\n".join(server_words(frame.host, server, frame.now)), f"what is known of {server.id}")

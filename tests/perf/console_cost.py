@@ -22,7 +22,7 @@ SETTLE_S = 5.0
 KEYS = 60
 HOURS = 8
 # A key, and a text that stands on the screen it leads to and on none of the others.
-WAYS = ((b"2", "GPU health"), (b"3", "Stored"), (b"6", "Throughput"), (b"7", "Compare"), (b"4", "Plan"))
+WAYS = ((b"2", "GPU health"), (b"3", "Stored"), (b"6", "Curve"), (b"7", "Compare"), (b"4", "Plan"))
 
 
 def rows() -> list[Row]:

@@ -195,3 +195,35 @@ async def test_a_replay_goes_to_a_moment_from_the_palette() -> None:
         await pilot.press("enter", "enter")
         await pilot.pause()
     assert player.replay.now() == 5.0
+
+
+async def test_a_click_on_a_key_is_the_key() -> None:
+    app = ConsoleApp(session())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await rest(app, pilot)
+        await pilot.click("#footer", offset=(2, 0))
+        await pilot.pause()
+        assert "Examples" in frame(app)
+        await pilot.press("escape")
+        lines = (await rest(app, pilot)).splitlines()
+        await pilot.click("#next", offset=(lines[1].index("[2]") + 1, 0))
+        await pilot.pause()
+        assert app.current_mode == "host"
+        before = await rest(app, pilot)
+        await pilot.click("#footer", offset=(118, 0))
+        assert await rest(app, pilot) == before
+
+
+async def test_y_copies_the_row_under_the_cursor_else_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    app = ConsoleApp(session())
+    monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await rest(app, pilot)
+        await pilot.press("2", "y")
+        await pilot.press("0", "y")
+        await pilot.pause()
+    assert HOST in copied[0]
+    assert "GPU" in copied[0]
+    assert copied[1].split()[:1] == [HOST]
+    assert len(copied[1].splitlines()) == 1
