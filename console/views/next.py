@@ -21,6 +21,7 @@ from console.views.hub import access_word
 from console.views.hub_transfers import fell_short_sentence, stalled_sentence
 from console.views.serve import main_server
 from console.views.server_pane import deploy_step, server_step
+from console.views.upset import upsets
 
 XID_S = 3600.0
 
@@ -171,6 +172,8 @@ def _stalled(host: HostState, now: float) -> Iterator[Next]:
 def _worrying(host: HostState, now: float) -> Iterator[Next]:
     """What will block, or costs speed."""
     yield from _disks(host, "warn")
+    for sentence, key in upsets(host):
+        yield Next("warn", sentence, key)
     yield from _found(host, now, "warn")
     recent = [xid for xid in host.hardware.xids if now - xid.t < XID_S and xid_meaning(xid.fact.xid).kind != "info"]
     for xid in reversed(recent):

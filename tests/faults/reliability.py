@@ -25,10 +25,10 @@ Silence counts as lost after 20 s; the rows of frozen and half-open links shorte
 
 ## What is fuzzed, and with what
 
-- Terminal text: {corpus} kinds of hostile text ({names}), through log, banner, login script, mount points, process names,
-  model names and every free text of a recording, into a real pseudo-terminal: only our own sequences come out.
-- Log lines: {units} repeated pieces behind {beginnings} known beginnings, 50 kB each, at most 1 s of CPU; and 200 random
-  mixtures of them a run, that none raises.
+- Terminal text: {corpus} kinds of hostile text ({names}), through log, banner, login script, mount points, process
+  names, model names and every free text of a recording, into a real pseudo-terminal: only our own sequences come out.
+- Log lines: {units} repeated pieces behind {beginnings} known beginnings, 50 kB each, at most 1 s of CPU; and 200
+  random mixtures of them a run, that none raises.
 {fuzz}
 
 ## How to run it

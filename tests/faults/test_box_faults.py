@@ -143,6 +143,18 @@ async def test_the_boxs_disk_is_full(laptop_place: Path, small_disk: Path) -> No
 
 
 @pytest.mark.slow
+async def test_the_boxs_clock_is_wrong(laptop_place: Path) -> None:
+    def late(box: BoxSide) -> None:
+        box.variables |= {"LD_PRELOAD": str(library("clock")), "FAKE_SKEW_S": "-300"}
+
+    words = (r"clock is 5 min behind",)
+    await suffer(
+        Fault("clock skew", "the box's wall clock five minutes late", words, 15, survives=True, prepare=late),
+        laptop_place,
+    )
+
+
+@pytest.mark.slow
 async def test_the_box_boots_anew(laptop_place: Path) -> None:
     """What ran is lost, and said to be lost by the reboot; nothing is started again by itself."""
     async with scene(laptop_place, prepare=other_kernel) as one:
@@ -154,8 +166,7 @@ async def test_the_box_boots_anew(laptop_place: Path) -> None:
             os.kill(pid, signal.SIGKILL)
         (box.place / "files/proc/sys/kernel/random/boot_id").write_text("11111111-2222-3333-4444-555555555555\n")
         box.switch_on()
-        await one.pilot.press("8")
-        seen_s = await one.says(("lost: reboot",), 15)
+        seen_s = await one.says((f"NEXT ! the box was started again while {box.job.name} ran",), 15)
         await one.until(lambda: one.session.state.hosts[name].link.state == "up", 10)
         job = find_job(one.session.state.hosts[name], box.job.name)
         assert job is not None

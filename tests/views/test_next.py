@@ -12,12 +12,14 @@ from console.events import Event, Stamped
 from console.events.alerts import AlertsAcknowledged
 from console.events.host import DisksSampled, GpuProcess, GpuProcesses, GpuProcessesSampled, GpusSampled, XidReported
 from console.events.hub import AccessChecked, DownloadProgressed
-from console.events.link import HostKeyChanged, LinkChanged
+from console.events.jobs import JobsSampled
+from console.events.link import HeartbeatHeard, HostKeyChanged, LinkChanged
 from console.events.plan import PlanChecked, PlanStarted
 from console.events.serve import DeployStepped, Server, ServerEnded, ServerProved, ServersSampled
 from console.state import HostState, State, reduce
 from console.values import CleanText, Unknown
 from console.views.next import next_step, next_steps
+from tests.support.job_facts import job
 from tests.support.played import GIB, disk, disks, gauges, gpus, link_up
 
 HOST = "ct200"
@@ -226,3 +228,16 @@ def test_an_xid_that_was_seen_is_next_no_more() -> None:
 def test_before_a_box_is_chosen() -> None:
     assert next_step(None, 0.0)[:3] == ("busy", "choose a host", "enter")
     assert isinstance(next_steps(HostState("x"), 0.0), list)
+
+
+def test_a_reboot_and_a_wrong_clock_are_told() -> None:
+    lost = job("serve-1", state="lost_reboot")
+    old = job("bench-0", state="lost_reboot", created_s=0.0)
+    state = box(*link_up(HOST), JobsSampled(host=HOST, jobs=(old, lost), older=0, now_s=86500.0))
+    assert words(state) == "the box was started again while serve-1 ran: lost by the reboot"
+    box(
+        JobsSampled(host=HOST, jobs=(old,), older=0, now_s=86500.0), HeartbeatHeard(host=HOST, skew_s=-300), state=state
+    )
+    assert words(state).startswith("the box's clock is 5 min behind this one")
+    box(HeartbeatHeard(host=HOST, skew_s=-30), state=state)
+    assert words(state) == "nothing blocks"
