@@ -52,7 +52,7 @@ def report(runs: Sequence[Run]) -> Report:
     sections = [
         _setup(runs, names),
         *(_results(name, run) for name, run in zip(names, runs, strict=True)),
-        Section("Curves", figures=tuple(_curves(runs))),
+        Section("Curves", figures=tuple(curves_of(runs))),
         _acceptance(runs, names),
         _speed_up(curves),
         _comparisons([pair for pair in pairs if not pair.refused], runs, names),
@@ -205,7 +205,8 @@ def _mean(values: list[Number]) -> Number:
     return mean([value for value in values if known(value)]) if missing is None else missing
 
 
-def _curves(runs: Sequence[Run]) -> list[figures.Figure]:
+def curves_of(runs: Sequence[Run]) -> list[figures.Figure]:
+    """Every curve that these runs have something for; open and closed loop apart."""
     if not any(run.points for run in runs):
         return []
     drawn = [figures.speeds(runs, SLO_USER_TOK_S)]

@@ -13,9 +13,10 @@ from console.screens.base import DeckScreen
 from console.screens.charts import chart_of
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane, fill
+from console.state.bench import BenchRun
 from console.values import Unknown
 from console.views.bench import POINT_HEAD
-from console.views.bench_pane import causes, curve_figure, headline, latest, live_figure, point_rows, utilisation
+from console.views.bench_pane import causes, curve_figures, headline, latest, live_figure, point_rows, utilisation
 from widgets.cells import Cell, Line, Row, State, StateKind
 from widgets.chart import ChartView
 from widgets.layout import Column
@@ -89,24 +90,43 @@ class LivePane(DeckPane):
 
 
 class CurvePane(DeckPane):
-    """Throughput against concurrency over the ghost of the best earlier run."""
+    """The run's curves, one at a time: first its throughput over the ghost of the best earlier run."""
 
     slices: ClassVar = ("bench",)
 
     def __init__(self) -> None:
         self._chart = ChartView(empty="no point yet", id="bench-curve-chart")
-        super().__init__("Throughput", self._chart, keys="t table  e CSV, SVG", id="bench-curve")
+        self._at = 0
+        self._run: BenchRun | None = None
+        super().__init__("Curve", self._chart, keys="c next  t table  e CSV, SVG", id="bench-curve")
 
     def show(self, frame: Frame) -> None:
-        run = latest(frame.host)
-        if run is not None:
-            self._chart.set_chart(chart_of(curve_figure(run)))
+        self._run = latest(frame.host)
+        self._draw()
+
+    def next(self) -> None:
+        """The next curve that has a point."""
+        self._at += 1
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._run is not None:
+            found = curve_figures(self._run)
+            self._at %= len(found)
+            self.set_title("Curve", f"{self._at + 1} of {len(found)}")
+            self._chart.set_chart(chart_of(found[self._at]))
 
 
 class BenchScreen(DeckScreen):
-    """Screen 6. `t` shows the numbers of the charts in their place."""
+    """Screen 6. `t` shows the numbers of the charts in their place, `c` the next curve."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("t", "table", "numbers of the charts", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "table", "numbers of the charts", show=False),
+        Binding("c", "curve", "the next curve", show=False),
+    ]
+
+    def action_curve(self) -> None:
+        self.query_one(CurvePane).next()
 
     def action_table(self) -> None:
         for chart in self.query(ChartView):

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from console.bench import figures
 from console.bench.figures import Figure, Line
+from console.bench.report import curves_of
+from console.bench.speedup import curve
 from console.bench.store import Run
 from console.events.bench import BenchTicked
 from console.state import HostState
@@ -122,12 +124,24 @@ def _last(values: list[float | None]) -> str:
 
 
 def curve_figure(run: BenchRun) -> Figure:
-    """Throughput against concurrency, point by point, over the ghost of the best earlier run."""
+    """Throughput against the load, point by point, over the ghost of the best earlier run."""
+    return figures.throughput([recorded_run(run)], _earlier(run))
+
+
+def curve_figures(run: BenchRun) -> list[Figure]:
+    """All curves of a run that have a point, its throughput first; the speed-up where the earlier run grounds one."""
+    now, earlier = recorded_run(run), _earlier(run)
+    found = [figure for figure in curves_of([now]) if figure.name != "throughput"]
+    gains = curve(earlier, now) if earlier else None
+    if gains and gains.gains:
+        found.append(figures.speed_up([(figures.label(now), gains)]))
+    drafts = (figures.acceptance([now]), figures.accept_histogram([now]))
+    return [curve_figure(run), *found, *(figure for figure in drafts if figure.lines)]
+
+
+def _earlier(run: BenchRun) -> Run | None:
     ghost = run.earlier
-    earlier = None
-    if ghost is not None:
-        earlier = Run(recorded_manifest(ghost.manifest, ""), recorded_points(ghost.points))
-    return figures.throughput([recorded_run(run)], earlier)
+    return Run(recorded_manifest(ghost.manifest, ""), recorded_points(ghost.points)) if ghost else None
 
 
 def latest(host: HostState | None) -> BenchRun | None:

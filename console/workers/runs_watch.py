@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from console.bench.compare import compare, refusal_reasons
+from console.bench.compare import compare, differences, refusal_reasons
 from console.bench.flags import FLAGS
-from console.bench.lines import comparison_lines
+from console.bench.lines import comparison_lines, diff_lines
 from console.bench.store import Run, RunStore
 from console.events import Event
 from console.events.bench import RunsListed, StoredRun
@@ -72,5 +72,12 @@ def row(run: Run, other: Run | None) -> StoredRun:
         flags=tuple(CleanText(flag) for flag in FLAGS if flag in raised),
         notes=tuple(clean(note.text) for note in run.notes if note.text),
         against=clean(other.id) if other else CleanText(""),
-        comparison=tuple(map(clean, comparison_lines(compare(other, run)))) if other else (),
+        comparison=tuple(map(clean, _compared(other, run))) if other else (),
     )
+
+
+def _compared(other: Run, run: Run) -> list[str]:
+    """The comparison, then what else differs in the manifests; the treatment is its legend already."""
+    rest = differences(other.manifest, run.manifest)
+    changed = {name: sides for name, sides in rest.items() if not name.startswith("treatment.")}
+    return [*comparison_lines(compare(other, run)), *diff_lines(changed)]

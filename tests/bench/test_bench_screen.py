@@ -19,6 +19,7 @@ from console.values import CleanText, Unknown
 from console.workers.runs_watch import RunsWatch
 from tests.support.frames import check_frame, frame
 from tests.support.played import PlayedSession, gpus, link_up
+from widgets.chart import ChartView
 
 FRAMES = Path(__file__).parent / "frames"
 SIZES = [(80, 24), (120, 40)]
@@ -125,7 +126,8 @@ def a_store(root: Path) -> RunStore:
     store = RunStore(root)
     for name, factor, mark in (("k26-tp8", 1.0, "baseline"), ("k26-ep4", 1.3, "")):
         created = "2026-11-30T01:00:00Z" if mark else "2026-11-30T05:30:00Z"
-        store.create(msgspec.structs.replace(a_manifest(f"run-{name}", name), created=created))
+        told = a_manifest(f"run-{name}", name, machine={"driver": "580.95" if mark else "580.159"})
+        store.create(msgspec.structs.replace(told, created=created))
         for repeat in range(3):
             store.add_point(f"run-{name}", msgspec.structs.replace(a_point(8, 600 * factor + repeat), repeat=repeat))
         if mark:
@@ -150,6 +152,7 @@ async def test_the_watch_compares_with_the_marked_baseline(tmp_path: Path) -> No
     newest, oldest = event.runs
     assert (newest.against, newest.recipe) == ("run-k26-tp8", "k26-ep4")
     assert any("faster" in line for line in newest.comparison)
+    assert "  machine.driver: 580.95 → 580.159" in newest.comparison
     assert (oldest.mark, oldest.against) == ("baseline", "")
 
 
@@ -182,3 +185,17 @@ async def test_a_key_exports_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder = tmp_path / "gpudeck" / "runs" / RUN / "exports"
     assert (folder / "points.csv").read_text().count("\n") == 4
     assert (folder / "throughput.svg").read_text().startswith("<svg")
+
+
+async def test_c_goes_through_the_curves_of_the_run() -> None:
+    app = ConsoleApp(PlayedSession(*measuring(), hosts=["ct200"]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("6")
+        await pilot.pause()
+        seen = []
+        while (title := app.screen.query_one("#bench-curve-chart", ChartView).chart.title) not in seen:
+            seen.append(title)
+            await pilot.press("c")
+            await pilot.pause()
+    assert seen == ["Output throughput", "Per GPU against per user", "Time to first token: k26-ep4"]
+    assert title == seen[0], "round again"

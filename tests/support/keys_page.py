@@ -18,7 +18,8 @@ exceptions. `?` shows the keys of the session at hand, and `:` finds any of thes
 and in a replay, what would change the box is taken away.
 
 Besides: `tab` and the arrows move between panes and rows, `enter` opens what is under the cursor, `esc` leaves a
-dialog and changes nothing. In a pane with a chart, `t` shows its numbers as a table. `HOST` is the box on screen.
+dialog and changes nothing. In a pane with a chart, `t` shows its numbers as a table; on screen 6, `c` shows the next
+curve of the run. `HOST` is the box on screen.
 
 The palette takes arguments, too: `serve start NAME`, `deploy NAME`, `preflight NAME`, `bench sweep -c 1,8,64`,
 `jobs stop ID`, `note TEXT`, in a replay `go to 00:14:00`. It suggests what there is, and shows the command line.
