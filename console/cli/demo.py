@@ -39,7 +39,10 @@ TOKENS = (
 @click.command("demo", epilog=TOKENS)
 @click.option("--headless", is_flag=True, help="Run to the end and print what happened.")
 @click.option(
-    "--scenario", metavar="NAME", help=f"Play a mistake and what prevents it: {', '.join(SCENES)}; {STORY} plays all."
+    "--scenario",
+    shell_complete=lambda _context, _parameter, begun: [name for name in (*SCENES, STORY) if name.startswith(begun)],
+    metavar="NAME",
+    help=f"Play a mistake and what prevents it: {', '.join(SCENES)}; {STORY} plays all.",
 )
 @click.pass_obj
 def command(flags: Flags, headless: bool, scenario: str | None) -> int:
@@ -79,6 +82,7 @@ async def _headless(flags: Flags, scenario: str) -> int:
 
 async def _on_screen(session: LiveSession, name: str) -> None:
     """The story beside the console, once its box is there."""
+    await session.wait(lambda state: state.hosts[DEMO].link.state == "up")
     await settled(session, DEMO)
     await _play(session, name, READING_S)
 

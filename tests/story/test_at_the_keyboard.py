@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from console.demo.shelf import READER_TOKEN, TOKEN
+from console.demo.story.scenes import SCENES
 from tests.support import terminal
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
@@ -143,3 +144,20 @@ def test_the_whole_night_with_keys_alone(pane: Terminal, tmp_path: Path) -> None
     assert [repo["proof"] for repo in end["hosts"]["demo"]["repos"]] == ["mismatch", "sha256"]
     assert [point["concurrency"] for run in end["runs"] for point in run["points"]] == [8]
     assert night.replayed("--json") == night.replayed("--json", "--speed", "500")
+
+
+@pytest.mark.slow
+def test_a_scenario_is_played_beside_the_console(pane: Terminal, tmp_path: Path) -> None:
+    gpudeck = Gpudeck(Laptop(tmp_path))
+    looks = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
+    argv = [sys.executable, "-m", "console", "demo", "--scenario", "foreign-process"]
+    pane.start(argv, gpudeck.env | looks, (120, 40))
+    pane.wait(SCENES["foreign-process"].mistake)
+    pane.keys("2")
+    pane.wait("a server over all eight is started")
+    pane.wait("Prevented. GPU 3 holds 60.0 GiB of others")
+    pane.keys("q")
+    pane.wait("[ended 0]")
+    (recording,) = (gpudeck.home / "data" / "gpudeck" / "recordings").glob("*.jsonl")
+    notes = gpudeck.json("--replay", str(recording), "--headless")["notes"]
+    assert [note["text"].partition(" ")[0] for note in notes] == ["1/1", "Somebody", "Prevented."]

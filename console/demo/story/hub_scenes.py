@@ -29,10 +29,10 @@ async def gated(stage: Stage) -> str:
     """The drafter is gated, the target is not."""
     stage.world.put_token(TOKEN)
     await stage.say(f"demo-user deploys a target that is public, with the drafter {DRAFT}, which is not.")
-    gate = await stage.stopped_by("demo-dflash", "access", ("request_needed",), DRAFT)
+    gate = await stage.stopped_by("night-drafter", "access", ("request_needed",), DRAFT)
     stage.world.hub.repos[DRAFT].standings["demo-user"] = "accepted"
     await stage.say("The conditions are accepted on its page, and r checks again.")
-    await stage.checked("demo-dflash", "access", ("ready",), DRAFT, counts=False)
+    await stage.checked("night-drafter", "access", ("ready",), DRAFT, counts=False)
     return f"{gate.sentence} {gate.way_out[0]}"
 
 
@@ -42,7 +42,7 @@ async def empty_token(stage: Stage) -> str:
     await stage.say("The token file exists, so somebody is logged in?")
     await stage.console.ask_hub(stage.host_name)
     await stage.prevents(TokenChecked, lambda fact: fact.state == "empty")
-    gate = await stage.stopped_by("demo-dflash", "access", ("token_missing", "login_required"), DRAFT)
+    gate = await stage.stopped_by("night-drafter", "access", ("token_missing", "login_required"), DRAFT)
     await stage.say("T writes one, which counts once an authenticated call has named its owner.")
     stage.forget()
     await stage.console.set_token(stage.host_name, Secret(READER_TOKEN))

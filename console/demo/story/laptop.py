@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,41 +12,33 @@ from pathlib import Path
 KINDS = ("CONFIG", "DATA", "STATE", "CACHE")
 STANDIN_SPEED = "20"  # a start on the demo box takes a fraction of a second
 
-# Beside the shipped ones: each leads into one mistake.
+# Beside the shipped ones: each leads into one mistake. The port is one that nobody listens on.
 RECIPES = """
 [recipes.night]
 extends = "demo"
-args = { max-running-requests = 64 }
+port = {port}
+
+[recipes.night-drafter]
+extends = "demo-dflash"
+port = {port}
 
 [recipes.night-tp8]
-extends = "demo"
-args = { tp = 8 }
+extends = "night"
+args = {{ tp = 8 }}
 
 [recipes.night-ngram]
-extends = "demo"
+extends = "night"
 description = "speculation, and nothing said of how many requests may run"
-args = { speculative-algorithm = "NGRAM", speculative-num-draft-tokens = 8, enable-metrics = true }
-
-[recipes.night-unsized]
-extends = "demo"
-model = "demo/Unsized"
-
-[recipes.night-silent]
-extends = "demo"
-model = "demo/Silent"
-
-[recipes.night-nested]
-extends = "demo"
-model = "demo/Nested"
-
-[recipes.night-large]
-extends = "demo"
-model = "demo/Large"
-
-[recipes.night-huge]
-extends = "demo"
-model = "demo/Huge"
+args = {{ speculative-algorithm = "NGRAM", speculative-num-draft-tokens = 8 }}
 """
+MODELS = ("Unsized", "Nested", "Large", "Huge")  # each with a recipe of its own: night-unsized …
+
+
+def _recipes() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    own = (f'[recipes.night-{name.lower()}]\nextends = "night"\nmodel = "demo/{name}"\n' for name in MODELS)
+    return "\n".join([RECIPES.format(port=port), *own])
 
 
 @contextlib.contextmanager
@@ -55,7 +48,7 @@ def own_laptop() -> Iterator[Path]:
         folders = {f"XDG_{kind}_HOME": str(Path(directory) / kind.lower()) for kind in KINDS}
         recipes = Path(folders["XDG_CONFIG_HOME"]) / "gpudeck" / "recipes"
         recipes.mkdir(parents=True)
-        (recipes / "night.toml").write_text(RECIPES, "utf-8")
+        (recipes / "night.toml").write_text(_recipes(), "utf-8")
         before = {name: os.environ.get(name) for name in (*folders, "SGLANG_STANDIN_SPEED")}
         os.environ.update(folders, SGLANG_STANDIN_SPEED=STANDIN_SPEED)
         try:

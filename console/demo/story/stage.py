@@ -17,11 +17,10 @@ from console.events.plan import Gate, GateChecked, PlanChecked
 from console.events.serve import DeployStepped, MemoryReturned
 from console.models.places import last_name
 from console.state import HostState, State
-from console.state.serve import ENDED
+from console.state.serve import ENDED, ServerState
 from console.values import clean
 from console.values.secrets import Secret
 from console.views.jobs import find_job
-from console.views.serve import main_server
 from console.workers import bench, hub, jobs
 from console.workers.box import Box
 from console.workers.hub_jobs import Transfer, spec_of
@@ -164,13 +163,19 @@ class Stage:
 
     async def deploys(self, recipe: str) -> None:
         """Bring the recipe up, unless it runs already."""
-        server = main_server(self.host)
+        server = self._server()
         if server is not None and server.phase == "ready" and self._recipe(server.id) == recipe:
             return
         await self.frees_gpus()
         over = await self._deploy(recipe, lambda step: step.state == "failed" or step.step == "ready")
         if over.state == "failed":
             raise MissedError(f"{recipe} does not come up: {over.sentence}")
+
+    def _server(self) -> ServerState | None:
+        """Our server that runs, whatever others run on this machine."""
+        every = self.host.serve.servers.values()
+        ours = [one for one in every if one.seen and one.seen.owner == "ours" and one.present]
+        return next((one for one in ours if one.phase not in ENDED), None)
 
     def _recipe(self, server: str) -> str:
         job = find_job(self.host, server)
@@ -183,9 +188,8 @@ class Stage:
         return await self.sees(DeployStepped, over, START_LIMIT_S)
 
     async def frees_gpus(self) -> None:
-        """Stop the server that runs, and wait until its memory is back."""
-        server = main_server(self.host)
-        if server is not None and server.phase not in ENDED:
+        """Stop our server if one runs, and wait until its memory is back."""
+        if server := self._server():
             self.forget()
             self.console.stop_server(self.host_name, server.id)
             await self.sees(MemoryReturned, limit_s=START_LIMIT_S)
@@ -204,7 +208,7 @@ class Stage:
 
     async def measures(self, preset: Preset) -> dict[str, Any]:
         """Measure the running server; its point as stored, and that counts."""
-        server = main_server(self.host)
+        server = self._server()
         if server is None or server.seen is None:
             raise MissedError("no server runs")
         job = find_job(self.host, server.id)
