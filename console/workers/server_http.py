@@ -11,13 +11,15 @@ from console.events.serve import Server
 from console.remote.agent import Agent
 from console.remote.errors import AgentError
 from console.serve.gauges import Gauges, read_get_load, read_loads, read_metrics
+from console.values import Unknown, known
 
 READY_TIMEOUT_S = 5.0
 HEALTH_TIMEOUT_S = 25.0  # SGLang itself gives up after 20 s
 LOAD_TIMEOUT_S = 5.0
 _LOOPBACK = {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
 
-Proof = Literal["/ready", "/health"]
+Proof = Literal["/ready", "/health", "token"]
+WARMUP_TOKENS = 64  # its own warm-up decodes 8
 _SOURCES = ("loads", "metrics", "get_load")
 _PATHS = {"loads": "/v1/loads", "metrics": "/metrics", "get_load": "/get_load"}
 
@@ -45,6 +47,7 @@ class ServerHttp:
     key: str | None = None
     has_ready: bool = True
     sources: list[str] = field(default_factory=lambda: list(_SOURCES))
+    _decoded: int | Unknown = Unknown("not asked yet")
 
     async def get(self, path: str, timeout_s: float) -> tuple[int, bytes] | None:
         """Status and body with secrets masked; None when nobody answers."""
@@ -74,7 +77,7 @@ class ServerHttp:
         return int(answer["status"]), base64.b64decode(answer["body"])
 
     async def proof(self, quiet: bool = False) -> Proof | None:
-        """What proves that the server is ready now. `/health` costs the server a request: not while `quiet`."""
+        """What proves that the server is ready now. `/health` costs the server a request: while `quiet`, tokens do."""
         if self.has_ready:
             answer = await self.get("/ready", READY_TIMEOUT_S)
             if answer is None or answer[0] not in (200, 404):
@@ -83,9 +86,17 @@ class ServerHttp:
                 return "/ready"
             self.has_ready = False
         if quiet:
-            return None
+            return "token" if await self._decodes() else None
         answer = await self.get("/health", HEALTH_TIMEOUT_S)
         return "/health" if answer is not None and answer[0] == 200 else None
+
+    async def _decodes(self) -> bool:
+        """More tokens than a warm-up has, counted since the last look: somebody is served."""
+        gauges, before = await self.gauges(quiet=True), self._decoded
+        if gauges is None:
+            return False
+        now = self._decoded = gauges.tokens_decoded
+        return known(before) and known(now) and now - before > WARMUP_TOKENS
 
     async def gauges(self, quiet: bool = False) -> Gauges | None:
         """The load from the first source that has it; only `/metrics` while `quiet`."""
@@ -109,7 +120,7 @@ def _read(source: str, status: int, body: bytes) -> Gauges | None:
     if source == "metrics":
         return read_metrics(body.decode("utf-8", "replace"))
     try:
-        data: Any = json.loads(body)
+        data: Any = strict_json(body)
     except ValueError:
         return None
     return read_loads(data) if source == "loads" else read_get_load(data)
