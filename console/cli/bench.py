@@ -111,12 +111,12 @@ async def _bench(flags: Flags, host: str, preset: Preset, given: dict[str, Any])
         if given["dry_run"]:
             return _dry(flags, host, preset, spec)
         say(flags, price_sentence(preset))
-        code = await measured(flags, session, host, spec, detach=given["detach"])
-        if given["second_opinion"] and not given["detach"]:
+        stored = await measured(flags, session, host, spec, detach=given["detach"])
+        if given["second_opinion"] and stored:
             from console.cli.second_opinion import second_opinion
 
-            await second_opinion(flags, session, host, Asked(server, own, preset, str(spec.meta["run"])))
-        return code
+            await second_opinion(flags, session, host, Asked(server, own, preset, stored))
+        return DONE
 
 
 def command_line(host: str, given: dict[str, Any]) -> str:
@@ -205,19 +205,22 @@ def _dry(flags: Flags, host: str, preset: Preset, spec: JobSpec) -> int:
 
 async def measured(
     flags: Flags, session: LiveSession, host: str, spec: JobSpec, *, detach: bool, quiet: bool = False
-) -> int:
-    """Start the job or find it running; follow it until its points are stored. `quiet`: no run on standard output."""
+) -> str:
+    """Start the job or find it running; follow it until its points are stored. `quiet`: no run on standard output.
+
+    The id of the run that is stored, which is an earlier one when it was found running; empty when it was left alone.
+    """
     started, new = await begin(session, host, spec)
     if not new:
         say(flags, f"A measurement of this server runs already (job {started.id}): following it.")
     if detach:
         emit({"job": started.id, "directory": started.directory})
-        return DONE
+        return ""
     return await finished(flags, session, host, started, quiet=quiet)
 
 
-async def finished(flags: Flags, session: LiveSession, host: str, started: Started, *, quiet: bool = False) -> int:
-    """Narrate to the end, then report the stored run."""
+async def finished(flags: Flags, session: LiveSession, host: str, started: Started, *, quiet: bool = False) -> str:
+    """Narrate to the end, then report the stored run. Its id."""
 
     def show(row: dict[str, Any]) -> None:
         for line in views.progress_lines(row):
@@ -236,7 +239,7 @@ async def finished(flags: Flags, session: LiveSession, host: str, started: Start
         say(flags, f"{name}: {sentence}")
     if seen.ended.sentence:
         raise StopError(FAILED, f"{_capital(seen.ended.sentence)}.")
-    return DONE
+    return str(seen.began.run)
 
 
 def _report(flags: Flags, session: LiveSession, stored: Run, compared: list[dict[str, Any]]) -> None:
