@@ -98,7 +98,7 @@ class Comparison(msgspec.Struct, frozen=True):
 def compare(a: Run, b: Run) -> Comparison:
     """All common concurrencies of two runs; of two that may not be compared everything, side by side."""
     refusals = refusal_reasons(a.manifest, b.manifest)
-    noted = tuple(comparable.noted(a.manifest.treatment, b.manifest.treatment))
+    noted = tuple(comparable.noted(*({**one.manifest.machine, **one.manifest.treatment} for one in (a, b))))
     left, right = groups(a.points), groups(b.points)
     common = [key for key in left if key in right]
     if not common:

@@ -25,7 +25,7 @@ from console.models.geometry import recurrent_layers
 from console.remote.bundle import STAGE0, bundle, frame
 from console.remote.errors import AgentError
 from console.state.host import Hardware
-from console.values import Unknown, clean_tree, known
+from console.values import Unknown, clean_tree, known, strict_json
 from console.workers.box import Box
 from console.workers.jobs import JobSpec
 from console.workers.server_http import ServerHttp, reached
@@ -81,7 +81,7 @@ async def _json(box: Box, server: Server, path: str, key: str | None) -> dict[st
     if answer is None or answer[0] != 200:
         return {}
     try:
-        body = clean_tree(json.loads(answer[1]))
+        body = clean_tree(strict_json(answer[1]))
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
@@ -171,17 +171,28 @@ def _model_sha(subject: Subject) -> str | None:
 
 
 def machine(box: Box, hardware: Hardware, subject: Subject) -> dict[str, Any]:
-    """Driver, GPUs, power limits, kernel: what explains a difference that the flags do not."""
+    """Driver, GPUs, power limits, highest SM clocks (MHz), links, kernel: what explains a difference that the flags do
+    not. A value that all GPUs share stands alone."""
     gpus = hardware.gpus if known(hardware.gpus) else {}
     own = [gpus[uuid].identity for uuid in subject.gpus if uuid in gpus]
     limits = sorted({one.power_limit_w for one in own if known(one.power_limit_w)})
+    clocks = sorted({one.sm_clock_max_mhz for one in own if known(one.sm_clock_max_mhz)})
     return {
         "gpu": ", ".join(sorted({str(one.name) for one in own})) or None,
         "driver": str(hardware.driver_version) if known(hardware.driver_version) else None,
         "power_limit_w": limits[0] if len(limits) == 1 else limits or None,
+        "clocks": clocks[0] if len(clocks) == 1 else clocks or None,
+        "topology": links(hardware, subject.gpus),
         "kernel": str(box.agent.hello.get("kernel") or ""),
         "hostname": str(box.agent.hello.get("hostname") or ""),
     }
+
+
+def links(hardware: Hardware, uuids: Sequence[str]) -> str | None:
+    """How these GPUs reach each other: `NV`, `PIX` … `SYS`, each once; None for a single one, or when nobody told."""
+    pairs = hardware.topology.pairs if hardware.topology else ()
+    own = [pair for pair in pairs if {pair.a, pair.b} <= {*uuids}] if known(pairs) else []
+    return ", ".join(sorted({"NV" if pair.nvlink is True else str(pair.path) for pair in own})) or None
 
 
 def interpreter(box: Box, subject: Subject, recipe_python: str | None) -> str:

@@ -68,6 +68,15 @@ def test_differing_graphs_are_said_with_the_verdict() -> None:
     assert row.why == "differs also in graphs, overlap"
 
 
+def test_another_driver_power_limit_or_clock_is_said_with_the_verdict() -> None:
+    sides = [
+        {"machine": {"driver": driver, "power_limit_w": watts, "clocks": 1980}}
+        for driver, watts in (("580.95", 700.0), ("580.159", 600.0))
+    ]
+    row = compare(a_run("a", {1: [100.0, 101.0]}, sides[0]), a_run("b", {1: [200.0, 201.0]}, sides[1])).rows[0]
+    assert (row.verdict, row.why) == ("faster", "differs also in power_limit_w, driver")
+
+
 def test_trees_are_judged_by_length_and_rate() -> None:
     row = compare(a_run("a", {1: [100.0, 101.0]}), a_run("b", {1: [200.0, 201.0]}, {"tree": True})).rows[0]
     assert "not by acceptance rate" in row.why

@@ -8,8 +8,12 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.events.host import GpuPair, GpuTopologySampled
 from console.payloads.load import cpus, gpus, server, steady
 from console.payloads.load.loads import poisson
+from console.state.host import Hardware
+from console.values import clean
+from console.workers.bench import links
 
 
 @given(st.floats(0.1, 500), st.integers(1, 300), st.text(max_size=5))
@@ -84,3 +88,15 @@ def test_without_gpus_nothing_is_sampled() -> None:
     sampler.start()
     assert sampler.error == "the GPUs of the server are not known"
     assert sampler.between(0, 1) == []
+
+
+def test_links_of_the_servers_gpus_are_told_once() -> None:
+    def pair(a: str, b: str, nvlink: bool) -> GpuPair:
+        return GpuPair(a=clean(a), b=clean(b), path=clean("PHB"), nvlink=nvlink, p2p=clean("ok"))
+
+    pairs = (pair("A", "B", True), pair("A", "C", True), pair("B", "C", False))
+    hardware = Hardware(topology=GpuTopologySampled(host="box", pairs=pairs, nvlinks={}, iommu=clean("off")))
+    assert links(hardware, ("A", "B")) == "NV"
+    assert links(hardware, ("A", "B", "C")) == "NV, PHB"
+    assert links(hardware, ("A",)) is None
+    assert links(Hardware(), ("A", "B")) is None
