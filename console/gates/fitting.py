@@ -11,7 +11,7 @@ from console.gates.gpus import GpuView, foreign_bytes
 from console.gates.inputs import Inputs, Repository
 from console.models.budget import Serving, Vision
 from console.models.config import ModelConfig
-from console.models.fit import Drafter, Fit, FitRequest, GpuRoom, fit
+from console.models.fit import STATE_RATIO, Drafter, Fit, FitRequest, GpuRoom, fit
 from console.models.geometry import Geometry, geometry
 from console.models.kv import SWA_RATIO, dtype_bytes
 from console.models.weights import Layout, Weights, stage_bytes
@@ -70,6 +70,7 @@ def _request(
         measured=inputs.measured,
         max_total_tokens=_number(args, "max-total-tokens"),
         swa_ratio=float(ratio) if isinstance(ratio, int | float) and not isinstance(ratio, bool) else SWA_RATIO,
+        state_ratio=_state_ratio(args),
         dsa_fp8=shape.index_head_dim > 0 and str(args.get("kv-cache-dtype", "")).startswith("fp8"),
         version=version if known(version) else "an unknown version",
     )
@@ -100,6 +101,16 @@ def _vision(config: ModelConfig) -> Vision | None:
     layers = config.count("num_hidden_layers", places=("vision_config",))
     hidden = config.count("hidden_size", places=("vision_config",))
     return Vision(layers if known(layers) else 24, hidden if known(hidden) else 1024)
+
+
+def _state_ratio(args: dict[str, Any]) -> float | None:
+    """None where the arguments fix the number of recurrent states."""
+    if _number(args, "max-mamba-cache-size"):
+        return None
+    if args.get("disable-radix-cache") is True and _number(args, "max-running-requests"):
+        return None
+    ratio = args.get("mamba-full-memory-ratio")
+    return float(ratio) if isinstance(ratio, int | float) and not isinstance(ratio, bool) and ratio > 0 else STATE_RATIO
 
 
 def _number(args: dict[str, Any], name: str) -> int | None:

@@ -98,6 +98,7 @@ def _numbers(fit: Fit) -> dict[str, Any]:
         "requests_32k": round(fit.tokens / PROMPT_TOKENS, 2),
         "bytes_per_token": fit.bytes_per_token,
         "kv_bytes": round(fit.kv_bytes),
+        "state_bytes": fit.state_bytes,
         "plus_minus_bytes": fit.plus_minus_bytes,
         "tightest_stage": fit.tightest_stage,
         "sources": dict(fit.sources),

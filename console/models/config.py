@@ -196,7 +196,7 @@ def parse_config(text: str | bytes) -> ModelConfig | Unknown:
     """The configuration of a `config.json`'s text, or why it is none."""
     try:
         data = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Unknown(f"config.json is no JSON: {error}")
     if not isinstance(data, dict):
         return Unknown("config.json holds no object")

@@ -19,7 +19,9 @@ Attention = Literal["gqa", "mla"]
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """What one model type's code adds. `counted` is False where the parameters cannot be counted from the
     configuration, `checked` where not even the KV formula was compared with a published number. `sliding`: SGLang
-    gives windowed layers a pool of their own; `full_every`: by its code every n-th layer is a full one."""
+    gives windowed layers a pool of their own; `full_every`: by its code every n-th layer is a full one.
+    `beside`: every layer keeps a recurrent state beside its KV cache; `own_full`: full layers have heads of their own
+    under names of their own."""
 
     attention: Attention = "gqa"
     qk_norm: bool = False
@@ -30,6 +32,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     expert_bias: bool = False
     sliding: bool = False
     recurrent: bool = False
+    beside: bool = False
+    own_full: bool = False
     full_every: int = 0
     counted: bool = True
     checked: bool = True
@@ -58,6 +62,10 @@ FAMILIES: dict[str, Family] = {
     "qwen3_next": Family(qk_norm=True, recurrent=True, counted=False),
     "qwen3_5_text": Family(qk_norm=True, recurrent=True, counted=False),
     "qwen3_5_moe_text": Family(qk_norm=True, recurrent=True, counted=False),
+    "nemotron_h": Family(recurrent=True, counted=False, checked=False),
+    "granitemoehybrid": Family(recurrent=True, counted=False, checked=False),
+    "falcon_h1": Family(beside=True, counted=False, checked=False),
+    "gemma4_text": Family(sliding=True, own_full=True, counted=False, checked=False),
     "qwen3_vl_text": Family(qk_norm=True),
     "qwen3_vl_moe_text": Family(qk_norm=True),
 }

@@ -17,6 +17,7 @@ from console.values import Unknown
 # CUDA context and communication buffers of a rank, outside SGLang's fraction: 0.5 to 1 GiB were measured.
 CONTEXT_BYTES = int(0.7 * GIB)
 MEASURED = "measured on this box"
+STATE_RATIO = 0.9  # SGLang's default of --mamba-full-memory-ratio
 
 
 class GpuRoom(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +54,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 class FitRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the arithmetic needs. `fraction` None: SGLang's own default. `element`: bytes per KV element.
 
-    `resolved`: that default as the box's own SGLang resolved it; None: by the formula."""
+    `resolved`: that default as the box's own SGLang resolved it; None: by the formula. `state_ratio`: bytes of
+    recurrent states per byte of KV cache, for a model that has both; None: the recipe gives their number instead."""
 
     weights: Weights
     shape: Geometry
@@ -69,13 +71,14 @@ class FitRequest(msgspec.Struct, frozen=True, kw_only=True):
     measured: Measured = Measured()
     max_total_tokens: int | None = None
     swa_ratio: float = SWA_RATIO
+    state_ratio: float | None = STATE_RATIO
     dsa_fp8: bool = False
     version: str = VERSION
 
 
 class GpuFit(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU's bar, bytes. `other_bytes` is what SGLang keeps for graphs and activations, and its context;
-    `slack_bytes` is left over, or what is missing when negative."""
+    """One GPU's bar, bytes. `other_bytes` is what SGLang keeps for graphs, activations and recurrent states, and its
+    context."""
 
     uuid: str
     stage: int
@@ -103,6 +106,7 @@ class Fit(msgspec.Struct, frozen=True, kw_only=True):
     tightest_stage: int
     sources: tuple[tuple[str, str], ...]
     caveats: tuple[str, ...]
+    state_bytes: int = 0
 
 
 class _Stage(msgspec.Struct, frozen=True):
@@ -110,6 +114,7 @@ class _Stage(msgspec.Struct, frozen=True):
     weights: float
     draft: float
     budget: Budget
+    state: float
     cell: int
     tokens: int
 
@@ -131,13 +136,14 @@ def fit(request: FitRequest) -> Fit:
         fraction=fraction,
         default_fraction=default,
         smallest_working=max(stage.budget.smallest_working for stage in stages),
-        kv_bytes=tightest.budget.kv_bytes,
+        kv_bytes=tightest.budget.kv_bytes - tightest.state,
         tokens=tokens,
         bytes_per_token=tightest.cell,
         plus_minus_bytes=int(ratio * tightest.weights + 0.3 * GIB),
         tightest_stage=tightest.index,
         sources=_sources(request),
         caveats=_caveats(request),
+        state_bytes=round(tightest.state),
     )
 
 
@@ -148,10 +154,16 @@ def _stages(request: FitRequest, pre: float, fraction: float) -> tuple[_Stage, .
     for index, layers in enumerate(pp_split(request.shape.layers, request.layout.pp)):
         draft = (request.measured.draft_bytes or request.drafter.weights_bytes) if request.drafter else 0.0
         budget = kv_budget(pre, pre - held[index] - draft, fraction, mm)
-        cell = _cell(request, layers)
-        tokens = max_tokens(budget.kv_bytes, cell, request.page_size)
-        result.append(_Stage(index, held[index], draft, budget, cell, tokens))
+        cell, state = _cell(request, layers), _state(request) * max(0.0, budget.kv_bytes)
+        tokens = max_tokens(budget.kv_bytes - state, cell, request.page_size)
+        result.append(_Stage(index, held[index], draft, budget, state, cell, tokens))
     return tuple(result)
+
+
+def _state(request: FitRequest) -> float:
+    """The recurrent states' share of what the weights leave (SGLang 0.5.11 and 0.5.23, `_handle_max_mamba_cache`)."""
+    ratio = request.state_ratio if request.shape.state else 0.0
+    return ratio / (1 + ratio) if ratio else 0.0
 
 
 def _cell(request: FitRequest, layers: int) -> int:
@@ -177,14 +189,14 @@ def _cell(request: FitRequest, layers: int) -> int:
 def _bar(request: FitRequest, stages: tuple[_Stage, ...], rank: int, pre: float, fraction: float) -> GpuFit:
     gpu = request.gpus[rank]
     stage = stages[rank % request.layout.gpus // request.layout.tp]
-    kv = max(0.0, stage.budget.kv_bytes)
+    kv = max(0.0, stage.budget.kv_bytes - stage.state)
     return GpuFit(
         uuid=gpu.uuid,
         stage=stage.index,
         weights_bytes=round(stage.weights),
         draft_bytes=round(stage.draft),
         kv_bytes=round(kv),
-        other_bytes=round(pre * (1 - fraction)) + CONTEXT_BYTES,
+        other_bytes=round(pre * (1 - fraction) + stage.state) + CONTEXT_BYTES,
         reserved_bytes=gpu.reserved_bytes,
         foreign_bytes=gpu.foreign_bytes,
         total_bytes=gpu.total_bytes,
@@ -194,6 +206,8 @@ def _bar(request: FitRequest, stages: tuple[_Stage, ...], rank: int, pre: float,
 def _sources(request: FitRequest) -> tuple[tuple[str, str], ...]:
     weights = MEASURED if request.measured.weights_bytes else request.weights.source
     pairs = [("weights", weights), ("kv", f"formula of SGLang {VERSION}"), ("fraction", _fraction_source(request))]
+    if share := _state(request):
+        pairs.append(("states", f"{share:.0%} of what the weights leave, as SGLang {VERSION} divides it"))
     if request.drafter:
         pairs.insert(1, ("drafter", MEASURED if request.measured.draft_bytes else request.drafter.source))
     return (*pairs, ("gpus", "NVML of this box"))
@@ -217,6 +231,6 @@ def _caveats(request: FitRequest) -> tuple[str, ...]:
         said.append(f"the drafter's KV shape is unknown ({request.drafter.shape.reason}): taken from the target's")
     if not request.shape.checked:
         said.append("the KV cell of this model type was not compared with a published number")
-    if request.shape.recurrent:
-        said.append("the state of recurrent layers is not counted")
+    if request.shape.state and request.state_ratio is None:
+        said.append("the recipe sets the number of recurrent states: their bytes are not counted")
     return tuple(said)

@@ -6,13 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from console.models.config import ModelConfig
+from console.models.config import ModelConfig, is_names, is_text
 from console.models.families import Family, family
 from console.values import Unknown, known
 
 
 class Geometry(msgspec.Struct, frozen=True, kw_only=True):
     """What the KV cache is made of. `full` + `sliding` + `recurrent` = all layers; only the first two hold KV.
+    `state`: SGLang keeps a pool of recurrent states beside it.
 
     GQA: heads and widths per layer. MLA: `latent` elements per layer, replicated on every tensor-parallel rank.
     """
@@ -33,6 +34,7 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
     index_head_dim: int = 0
     derived: tuple[str, ...] = ()
     checked: bool = True
+    state: bool = False
 
     @property
     def layers(self) -> int:
@@ -42,7 +44,8 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
 def geometry(config: ModelConfig) -> Geometry | Unknown:
     """The attention of a model; Unknown when a number that the formula needs is not in the file."""
     kind = family(config)
-    layers = config.count("num_hidden_layers", "n_layer", "num_layers")
+    blocks = _nemotron(config)
+    layers = blocks[0] if blocks else config.count("num_hidden_layers", "n_layer", "num_layers")
     if not known(kind):
         return kind
     if not known(layers):
@@ -51,7 +54,37 @@ def geometry(config: ModelConfig) -> Geometry | Unknown:
     if not known(split):
         return split
     shape = _mla(config, split) if kind.attention == "mla" else _gqa(config, split)
-    return msgspec.structs.replace(shape, checked=kind.checked) if known(shape) else shape
+    if known(shape) and kind.own_full:
+        shape = _own_full(config, shape)
+    if not known(shape):
+        return shape
+    return msgspec.structs.replace(shape, checked=kind.checked, state=kind.beside or kind.recurrent)
+
+
+def _own_full(config: ModelConfig, shape: Geometry) -> Geometry | Unknown:
+    """Gemma 4: `head_dim` and `num_key_value_heads` are the windowed layers', full ones have `global_` names. Source:
+    SGLang 0.5.23 `hf_transformers/config.py::_apply_gemma4_attention_overrides`."""
+    shared, width = config.count("num_kv_shared_layers"), config.count("global_head_dim")
+    if known(shared) and shared:
+        return Unknown(f"no checked formula for {shared} layers that share the KV cache of others")
+    if not known(width):
+        return width
+    equal = config.find(lambda value: value is True, ("attention_k_eq_v",))
+    heads = config.count("num_global_key_value_heads") if known(equal) else shape.kv_heads
+    return msgspec.structs.replace(
+        shape, head_dim=width, v_head_dim=width, kv_heads=heads if known(heads) else shape.kv_heads
+    )
+
+
+def _nemotron(config: ModelConfig) -> tuple[int, int, int] | None:
+    """(layers, attention, Mamba) of a Nemotron-H, whose list of layers beats `num_hidden_layers`; None of another."""
+    pattern = config.find(is_text, ("hybrid_override_pattern",))
+    if known(pattern):
+        return len(pattern.value), pattern.value.count("*"), pattern.value.count("M")
+    blocks = config.find(is_names, ("layers_block_type",))
+    if known(blocks):
+        return len(blocks.value), blocks.value.count("attention"), blocks.value.count("mamba")
+    return None
 
 
 _RECURRENT = ("linear", "mamba", "recurrent", "conv")
@@ -61,6 +94,8 @@ _SIGNS = ("linear_attn_config", "hybrid_override_pattern", "mamba_d_state", "mam
 def recurrent_layers(config: ModelConfig) -> int | Unknown:
     """Layers that keep a state instead of a KV cache; Unknown when there are some and the file does not count them."""
     types, layers = config.layer_types, config.count("num_hidden_layers", "n_layer", "num_layers")
+    if blocks := _nemotron(config):
+        return blocks[2]
     if known(types):
         return sum(any(word in name for word in _RECURRENT) for name in types)
     interval = config.count("full_attention_interval")
@@ -78,6 +113,8 @@ def _layer_split(config: ModelConfig, layers: int, kind: Family) -> tuple[int, i
     full, swa = config.count("full_attention_layers"), config.count("swa_layers")
     if known(full) and known(swa):
         return full, swa, 0
+    if blocks := _nemotron(config):  # its MLP layers hold nothing, like recurrent ones
+        return blocks[1], 0, blocks[0] - blocks[1]
     types = config.layer_types
     if known(types):
         if len(types) != layers:

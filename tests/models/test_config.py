@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.models.config import ModelConfig, Quantization, parse_config
-from console.models.geometry import geometry, recurrent_layers
+from console.models.geometry import Geometry, geometry, recurrent_layers
+from console.models.kv import kv_cell
 from console.models.weights import Layout, TensorGroup, stage_bytes, weights_from_headers, weights_from_listing
 from console.values import Unknown, known
 from tests.support.engines import kimi_config, kimi_drafter, vector_config
@@ -162,7 +163,8 @@ QWEN3_NEXT = {"model_type": "qwen3_next", "num_hidden_layers": 48, "num_attentio
         ({"layer_types": ["linear_attention", "full_attention"]}, 1),
         ({"text_config": {"num_hidden_layers": 48, "full_attention_interval": 4}}, 36),
         ({"num_hidden_layers": 4, "model_type": "qwen3"}, 0),
-        ({"num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"}, None),
+        ({"num_hidden_layers": 4, "hybrid_override_pattern": "M-M*"}, 2),
+        ({"num_hidden_layers": 4, "mamba_d_state": 128}, None),
         (QWEN3_NEXT, None),
     ],
 )
@@ -176,3 +178,50 @@ def test_only_full_layers_of_a_hybrid_hold_kv() -> None:
     assert known(shape)
     assert (shape.full, shape.recurrent) == (12, 36)
     assert not known(geometry(ModelConfig(QWEN3_NEXT)))
+
+
+GEMMA4 = {
+    "model_type": "gemma4_text", "num_hidden_layers": 6, "hidden_size": 64, "num_attention_heads": 8,
+    "num_key_value_heads": 4, "num_global_key_value_heads": 2, "head_dim": 16, "global_head_dim": 32,
+    "attention_k_eq_v": True, "num_kv_shared_layers": 0,
+    "layer_types": ["sliding_attention"] * 5 + ["full_attention"],
+}  # fmt: skip
+
+
+def shape_of(**data: object) -> Geometry:
+    shape = geometry(ModelConfig(dict(data)))
+    assert known(shape)
+    return shape
+
+
+def test_full_layers_of_gemma_4_have_names_of_their_own() -> None:
+    """As SGLang 0.5.23 itself reads this file: full 2 heads of 32, windowed 4 heads of 16."""
+    shape = shape_of(text_config=GEMMA4)
+    assert (shape.full, shape.kv_heads, shape.head_dim, shape.v_head_dim) == (1, 2, 32, 32)
+    assert (shape.sliding, shape.swa_kv_heads, shape.swa_head_dim, shape.swa_v_head_dim) == (5, 4, 16, 16)
+    assert not shape.checked
+    cell = kv_cell(shape, tp=1, element=2)
+    assert cell.bytes_per_token == 2 * 2 * 32 * 2 + int(0.8 * 5 * 4 * 16 * 2 * 2)
+    assert shape_of(**{**GEMMA4, "attention_k_eq_v": False}).kv_heads == 4
+    assert not known(geometry(ModelConfig({**GEMMA4, "num_kv_shared_layers": 2})))
+    assert not known(geometry(ModelConfig({key: GEMMA4[key] for key in GEMMA4 if key != "global_head_dim"})))
+
+
+HYBRID = {"num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 16, "hidden_size": 128}
+
+
+def test_a_nemotron_h_holds_a_cache_in_its_attention_layers_alone() -> None:
+    """As SGLang 0.5.23 itself reads this pattern: attention in layers 3 and 6, Mamba in 0, 2 and 5."""
+    told = {"model_type": "nemotron_h", "hybrid_override_pattern": "M-M*-M*E", **HYBRID}
+    shape = shape_of(**told)
+    assert (shape.full, shape.recurrent, shape.layers, shape.state) == (2, 6, 8, True)
+    assert kv_cell(shape, tp=1, element=2).bytes_per_token == 2 * 2 * 16 * 2 * 2
+    assert recurrent_layers(ModelConfig(told)) == 3
+    listed = ["mamba", "mlp", "attention", "moe"]
+    assert shape_of(model_type="nemotron_h", layers_block_type=listed, **HYBRID).full == 1
+
+
+def test_a_falcon_h1_keeps_a_state_beside_every_layers_cache() -> None:
+    shape = shape_of(model_type="falcon_h1", num_hidden_layers=4, mamba_d_state=128, **HYBRID)
+    assert (shape.full, shape.recurrent, shape.state) == (4, 0, True)
+    assert not known(recurrent_layers(ModelConfig({"num_hidden_layers": 4, "mamba_d_state": 128})))

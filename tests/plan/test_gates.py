@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from console.config.exactness import Exactness
 from console.events.host import GpuProcess
@@ -184,6 +185,32 @@ def test_memory_states() -> None:
     assert (tight.verdict, tight.state, exit_code(tight), exit_code(tight, ["tight"])) == ("warn", "tight", 4, 0)
     barely = memory_gate("r", kimi_fit(Layout(tp=8), fraction=0.765))
     assert barely.state == "tight"
+
+
+def test_recurrent_states_take_their_share_of_what_the_weights_leave() -> None:
+    """SGLang gives 0.9 bytes to states for each byte of KV cache, unless the recipe sets their number."""
+    config = ModelConfig({**kimi_config().data["text_config"], "model_type": "qwen3", "head_dim": 128})
+    shape, weights = geometry(config), weights_from_config(kimi_config())
+    assert known(shape)
+    assert known(weights)
+    room = GpuRoom(uuid="GPU-0", total_bytes=141 * GIB, reserved_bytes=0, foreign_bytes=0)
+    request = FitRequest(
+        weights=weights, shape=shape, layout=Layout(tp=8), serving=Serving(tp=8), gpus=(room,) * 8, element=2,
+        fraction=0.9,
+    )  # fmt: skip
+    plain = fit(request)
+    hybrid = fit(replace(request, shape=replace(shape, state=True)))
+    assert hybrid.kv_bytes == pytest.approx(plain.kv_bytes / 1.9)
+    assert hybrid.state_bytes == pytest.approx(0.9 * hybrid.kv_bytes, rel=1e-6)
+    assert hybrid.tokens == pytest.approx(plain.tokens / 1.9, abs=1)
+    assert hybrid.smallest_working == plain.smallest_working
+    assert "47%" in dict(hybrid.sources)["states"]
+    for before, after in zip(plain.gpus, hybrid.gpus, strict=True):
+        moved = after.other_bytes - before.other_bytes
+        assert moved == pytest.approx(before.kv_bytes - after.kv_bytes, abs=2)
+    fixed = fit(replace(request, shape=replace(shape, state=True), state_ratio=None))
+    assert fixed.tokens == plain.tokens
+    assert any("states" in caveat for caveat in fixed.caveats)
 
 
 def test_measured_weights_of_a_real_start_give_the_logged_pool() -> None:
