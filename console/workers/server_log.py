@@ -33,7 +33,7 @@ OLDER_BYTES = 48 << 10  # read back at a time
 ROWS_A_FACT = 200
 ROW_CHARS = 2000
 FOLLOW_S = 0.25
-# Answers to our own questions, several a second: they say nothing that the gauges do not.
+# Answers to our own questions, several a second: they say nothing that the phase and the gauges do not.
 _POLLED = frozenset(("/ready", "/health", "/metrics", "/v1/loads", "/get_load"))
 
 
@@ -160,7 +160,7 @@ def shown_rows(records: list[Record]) -> tuple[LogRow, ...]:
 
 def _uninteresting(record: Record) -> bool:
     if record.kind == "http":
-        return record.fields["status"] == 200 and record.fields["path"].partition("?")[0] in _POLLED
+        return record.fields["status"] in (200, 503) and record.fields["path"].partition("?")[0] in _POLLED
     return record.kind == "progress"
 
 

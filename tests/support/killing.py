@@ -16,6 +16,7 @@ from console.config import load_config
 from console.session.live import LiveSession
 from console.session.ways import Ways
 from console.state.serve import ServerState
+from console.values import known
 from tests.support.gpudeck import Gpudeck
 
 LIMIT_S = 300.0
@@ -57,12 +58,12 @@ async def adopted(gpudeck: Gpudeck, host: str, port: int, monkeypatch: pytest.Mo
         session.add(config.host(host))
         serve, link = session.state.hosts[host].serve, session.state.hosts[host].link
 
-        def server() -> ServerState | None:
-            return next((one for one in serve.servers.values() if one.seen and one.seen.port == port), None)
+        def present() -> list[ServerState]:
+            return [one for one in serve.servers.values() if one.present]
 
         session.start()
         assert await session.wait(lambda _: link.state == "up", 60)
         began = time.monotonic()
-        await session.wait(lambda _: (one := server()) is not None and one.looked, 20)
-        found = server()
+        assert await session.wait(lambda _: known(serve.listed) and all(one.looked for one in present()), 20)
+        found = next((one for one in present() if one.seen and one.seen.port == port), None)
         return Adopted(time.monotonic() - began, found) if found is not None else None
