@@ -83,6 +83,16 @@ def test_a_block_drafter_is_layers_projection_and_position_table() -> None:
     assert (held + 2 * SEGMENT - 4 * (8 << 20)) / GIB == pytest.approx(0.43, abs=0.005)
 
 
+@pytest.mark.parametrize(
+    ("config", "allocated"), [(TARGET, 2_839_805_952), (DRAFT, 453_029_888)], ids=["target", "drafter"]
+)
+def test_what_pytorch_allocated_is_what_is_planned(config: dict[str, Any], allocated: int) -> None:
+    """`torch.cuda.memory_allocated` around the loading of each model (tests/acceptance/weights_hook.py)."""
+    weights = weights_from_config(ModelConfig(DRAFTER if config is DRAFT else {**COMMON, **config}))
+    assert known(weights)
+    assert stage_bytes(weights, Layout())[0] == pytest.approx(allocated, rel=1e-4)
+
+
 def test_the_targets_remainder_is_the_allocators_too() -> None:
     """28 output projections of 8 MiB, two in a segment of 20: with the 56 MiB between them it is what was printed."""
     weights = weights_from_config(ModelConfig({**COMMON, **TARGET}))
