@@ -82,6 +82,10 @@ def _call(flags: Flags, rest: list[str]) -> int:
         return 0
     module, _ = COMMANDS[name]
     command: click.Command = import_module(f"console.cli.{module}").command
+    if {"--help", "-h"} & set(arguments[: arguments.index("--")] if "--" in arguments else arguments):
+        from console.cli.examples import examples
+
+        click.echo(examples(name))
     # Not `main`, which would turn a broken pipe into a failure.
     with command.make_context(f"gpudeck {name}", arguments, obj=flags, help_option_names=["--help", "-h"]) as context:
         result = command.invoke(context)

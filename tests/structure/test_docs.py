@@ -10,6 +10,8 @@ import click
 import pytest
 
 import console
+from console.cli.commands import COMMANDS
+from console.cli.examples import EXAMPLES
 from console.cli.flags import OPTIONS
 from console.cli.tree import tree
 from console.config.recipes import load_recipes
@@ -103,6 +105,17 @@ def test_the_page_of_keys_is_current() -> None:
 def test_the_twins_of_keys_are_command_lines() -> None:
     twins = [intent.command.format(host="HOST").split()[1:] for intent in INTENTS if intent.command]
     assert [(words, said) for words in twins if (said := wrong(words))] == []
+
+
+def test_the_help_of_every_command_begins_with_examples_that_are_command_lines() -> None:
+    assert EXAMPLES.keys() == COMMANDS.keys()
+    lines = [line.split()[1:] for examples in EXAMPLES.values() for line, _ in examples]
+    assert [(words, said) for words in lines if (said := wrong(words))] == []
+
+
+def test_the_names_of_the_tour_are_said_to_exist_nowhere_else() -> None:
+    named = [words[0] for examples in EXAMPLES.values() for line, _ in examples if (words := line.split()[1:])]
+    assert set(named) - {"ct200", "--replay"} <= COMMANDS.keys()
 
 
 def test_the_changelog_begins_with_this_version() -> None:
