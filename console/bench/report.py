@@ -18,6 +18,7 @@ from console.bench.stats import Number, mean, repeats
 from console.bench.store import Run
 from console.bench.throughput import knee
 from console.values import Unknown, first_unknown, known
+from console.values.secrets import redact
 
 SLO_USER_TOK_S = 12.5
 UNSTABLE = "unstable"
@@ -57,9 +58,15 @@ def report(runs: Sequence[Run]) -> Report:
         _speed_up(curves),
         _comparisons([pair for pair in pairs if not pair.refused], runs, names),
         _refused([pair for pair in pairs if pair.refused], runs, names),
-        Section("Commands", commands=tuple(run.manifest.command for run in runs if run.manifest.command)),
+        Section("Commands", commands=_commands(runs)),
     ]
     return Report(title, tuple(section for section in sections if _filled(section)))
+
+
+def _commands(runs: Sequence[Run]) -> tuple[str, ...]:
+    """How the servers were started and measured, each line once, without secrets."""
+    told = [line for run in runs for line in (run.manifest.serves, run.manifest.command) if line]
+    return tuple(dict.fromkeys(map(redact, told)))
 
 
 def pairs_of(runs: Sequence[Run]) -> list[tuple[Run, Run]]:

@@ -35,7 +35,8 @@ class RunError(ValueError):
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What a run was. `setup`: the comparison keys (see `comparable`), `treatment`: the legend;
-    `pair`: what the drafter gate calls target, drafter and algorithm together."""
+    `serves`: the server's command line, secrets masked; `pair`: what the drafter gate calls target, drafter and
+    algorithm together."""
 
     id: str
     created: str
@@ -55,6 +56,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     pair: str = ""
     random_prompts: bool = False
     command: str = ""
+    serves: str = ""
     remarks: tuple[str, ...] = ()
 
 

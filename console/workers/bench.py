@@ -6,6 +6,7 @@ import base64
 import importlib.util
 import json
 import secrets
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -155,6 +156,7 @@ def manifest(box: Box, subject: Subject, hardware: Hardware, preset: Preset, dat
         pair=subject.pair,
         random_prompts=data.dataset_class == "random",
         command=command,
+        serves=shlex.join(subject.server.argv),
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from console.bench.measure import measure, read_requests
 from console.bench.points import Context, Point
+from console.payloads.load.main import STOPPED
 from console.values import Unknown, known
 from tests.support import load_job
 from tests.support.fakes import Fleet, uuid
@@ -221,3 +222,12 @@ async def test_calibration_measures_this_client_against_the_built_in_mock(tmp_pa
     assert calibration["events_per_s"] == pytest.approx(1000, rel=0.15)
     result, _ = load_job.result(tmp_path)
     assert result["client"]["calibrated_events_per_s"] == calibration["events_per_s"]
+
+
+async def test_the_worker_ends_by_itself_and_keeps_what_it_has(tmp_path: Path) -> None:
+    """However long the window is: after `max_s` nobody has to come and stop it."""
+    async with MockSGLang() as server:
+        settings = load_job.config(server.port, max_s=1.5, window_s=30, window_max_s=30)
+        rc, _ = await load_job.run(tmp_path, settings)
+    assert rc == STOPPED
+    assert point_of(tmp_path, "c0004-r0.aborted").aborted

@@ -21,6 +21,7 @@ from console.bench.report import report
 from console.bench.store import Manifest, Run
 from console.values import Unknown
 
+SERVES = "python -m sglang.launch_server --tp 8 --api-key ***"
 EVIL = "k26_<b>|&%$#\\x"
 SETUP = {
     "model_sha": "a1", "dataset_sha": "d1", "input_spec": "prompts:80", "output_spec": "max:1024",
@@ -61,7 +62,7 @@ def a_run(name: str, factor: float, **manifest: Any) -> Run:
 def three() -> list[Run]:
     refused = a_run("other", 1.1, setup={**SETUP, "output_spec": "fixed:256"})
     return [
-        a_run(EVIL, 1.0, command="gpudeck bench box --preset accept", baseline=EVIL),
+        a_run(EVIL, 1.0, command="gpudeck bench box --preset accept", serves=SERVES, baseline=EVIL),
         a_run("drafted", 1.4, drafter=True, baseline=EVIL),
         msgspec.structs.replace(refused, manifest=msgspec.structs.replace(refused.manifest, baseline=EVIL)),
     ]
@@ -74,6 +75,7 @@ def test_markdown_says_everything() -> None:
     assert "faster" in text
     assert "the output length differs: max:1024 against fixed:256" in text
     assert "gpudeck bench box --preset accept" in text
+    assert SERVES in text
     assert "not below 1 to the end" in text
     assert "p99 from 60 requests" in text
     rows = [line for line in text.splitlines() if line.startswith("|")]
