@@ -165,7 +165,9 @@ def _line(row: LogRow) -> LogLine:
 
 
 class ServerScreen(SearchScreen):
-    """Screen 5."""
+    """Screen 5. The log has the keys from the start: it is what one scrolls here."""
+
+    AUTO_FOCUS = "#server-log"
 
     def body(self) -> Iterable[Widget]:
         yield Vertical(ServerPane(), LogPane(), id="server-body")

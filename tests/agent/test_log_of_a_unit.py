@@ -96,7 +96,9 @@ async def test_the_key_of_a_server_is_used_on_the_box_and_does_not_leave_it(tmp_
         writer.close()
 
     agent = await open_local_agent(sys.executable)
-    process = subprocess.Popen([sys.executable, "-c", "input()", *words], cwd=tmp_path, stdin=subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "input()", *words, cwd=tmp_path, stdin=subprocess.PIPE
+    )
     start = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
     try:
         async with await asyncio.start_server(echo, "127.0.0.1", 0) as server:
@@ -107,5 +109,5 @@ async def test_the_key_of_a_server_is_used_on_the_box_and_does_not_leave_it(tmp_
             await agent.request("http", url=url, process=[process.pid, start + 1])  # the pid is another's now
             assert b"Authorization" not in heads[1]
     finally:
-        process.communicate(b"\n")
+        await process.communicate(b"\n")
         await agent.close()

@@ -98,3 +98,21 @@ async def test_the_server_screen(scene: str, size: tuple[int, int]) -> None:
         assert "stale" in text
     if scene == "crashed":
         assert "use more GPUs" in text
+
+
+async def test_the_log_has_the_keys_and_says_how_many_lines_are_new() -> None:
+    lines: list[tuple[facts.Level, str]] = [("info", f"line {number}") for number in range(60)]
+    session = PlayedSession(*link_up(), *READY, logged(*lines), hosts=[HOST])
+    app = ConsoleApp(session)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("5")
+        app.tick()
+        await pilot.press("k")
+        session.tell(logged(*lines[:3]))
+        app.tick()
+        await pilot.pause()
+        assert "+3 new" in frame(app)
+        await pilot.press("G")
+        app.tick()
+        await pilot.pause()
+        assert "new" not in frame(app)
