@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from console.gates.arguments import REPAIR, Finding, Validation, arguments_gate, check_flags
 from console.gates.drafter import Pair, drafter_gate
 from console.gates.fitting import fit_of
@@ -61,7 +63,20 @@ def _served(inputs: Inputs, engine: Engine | Unknown) -> dict[str, Any]:
 def _memory(inputs: Inputs, validation: Validation | None, context: int | None) -> Gate:
     if inputs.gpus_needed == 0:
         return no_memory_gate(inputs.recipe.name)
-    return memory_gate(inputs.recipe.name, fit_of(inputs, validation.resolved if validation else None), context=context)
+    gate = memory_gate(inputs.recipe.name, fit_of(inputs, validation.resolved if validation else None), context=context)
+    place = _config_place(inputs)
+    if not place or "sources" not in gate.numbers:
+        return gate
+    return msgspec.structs.replace(
+        gate, numbers=gate.numbers | {"sources": gate.numbers["sources"] | {"layers": place}}
+    )
+
+
+def _config_place(inputs: Inputs) -> str:
+    """Where a nested configuration describes its layers, as a dotted path; empty when it does so at its top level."""
+    config = inputs.target.config
+    place = config.where("num_hidden_layers") if known(config) else ""
+    return f"{place} of config.json" if place.endswith(".num_hidden_layers") else ""
 
 
 def _drafter(inputs: Inputs, engine: Engine | Unknown) -> Gate:

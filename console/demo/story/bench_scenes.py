@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import msgspec
+
 from console.bench.importers import import_file
 from console.bench.presets import Preset
 from console.bench.store import Manifest, RunStore
@@ -14,8 +16,7 @@ from console.events.bench import RunsListed, StoredRun
 
 RECIPE = "night-ngram"
 CAP, ASKED = 48, 64  # what a speculative server runs at once unless it is told otherwise, and what is asked of it
-GLANCE = Preset("glance", concurrency=(8,), isl=16, osl=32, osl_high=32, window_s=0.6, window_max_s=0.6)
-CROWD = Preset("crowd", concurrency=(ASKED,), isl=16, osl=32, osl_high=32, window_s=0.6, window_max_s=0.6)
+GLANCE = Preset("glance", isl=16, osl=32, osl_high=32, window_s=0.8, window_max_s=0.8)
 
 
 async def incomparable(stage: Stage) -> str:
@@ -27,6 +28,11 @@ async def incomparable(stage: Stage) -> str:
     newer = _import("night-ep4", "2026-01-31T02:00:00Z", _result(655.0, input_len=1024))
     listed = await stage.prevents(RunsListed, lambda fact: _refusal(fact, newer) != "")
     return f"No percentage is said: {_refusal(listed, newer)}."
+
+
+def _users(count: int) -> Preset:
+    """A short look with that many users."""
+    return msgspec.structs.replace(GLANCE, concurrency=(count,))
 
 
 def _result(tok_s: float, input_len: int) -> Mapping[str, object]:
@@ -64,7 +70,7 @@ async def capped_concurrency(stage: Stage) -> str:
     await stage.say(f"Speculation is switched on, {ASKED} users are measured; nobody asked how many run at once.")
     await stage.deploys(RECIPE)
     gate = stage.counted("arguments", ("server_cap",))
-    point = await stage.measures(CROWD)
+    point = await stage.measures(_users(ASKED))
     if "server_cap" not in point["flags"]:
         raise MissedError(f"the point of {ASKED} users carries no flag for the cap: {point['flags']}")
     return f"{gate.sentence} The point of {ASKED} users is flagged: server_cap."
@@ -74,7 +80,7 @@ async def accept_length(stage: Stage) -> str:
     """Speculation, and its accept length is in nobody's notes."""
     await stage.deploys(RECIPE)
     await stage.say("tok/s of a speculative run go into the notes; how many drafts were accepted does not.")
-    point = await stage.measures(GLANCE)
+    point = await stage.measures(_users(ASKED // 2))
     length = point["accept_length"]
     if not isinstance(length, float) or length <= 1:
         raise MissedError(f"the point has no accept length: {length}")

@@ -43,7 +43,9 @@ async def nested_config(stage: Stage) -> str:
     gate = await stage.checked("night-nested", "memory", ("fits", "tight"))
     if gate.numbers.get("bytes_per_token") != KV_BYTES_A_TOKEN:
         raise MissedError(f"the KV cache of a token was computed as {gate.numbers.get('bytes_per_token')} bytes")
-    return f"Read where it stands: {KV_BYTES_A_TOKEN} bytes of KV cache a token. {gate.sentence}"
+    if (place := gate.numbers["sources"].get("layers")) != "text_config.num_hidden_layers of config.json":
+        raise MissedError(f"the layers were found in {place}")
+    return f"The layers are in {place}: {KV_BYTES_A_TOKEN} bytes of KV cache a token. {gate.sentence}"
 
 
 async def oom(stage: Stage) -> str:

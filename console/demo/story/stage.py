@@ -25,9 +25,9 @@ from console.workers import bench, hub, jobs
 from console.workers.box import Box
 from console.workers.hub_jobs import Transfer, spec_of
 
-LIMIT_S = 10.0
-START_LIMIT_S = 30.0
-MEASURE_LIMIT_S = 30.0
+LIMIT_S = 20.0
+START_LIMIT_S = 60.0
+MEASURE_LIMIT_S = 120.0
 E = TypeVar("E", bound=Event)
 
 
