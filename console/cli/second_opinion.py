@@ -60,5 +60,7 @@ async def second_opinion(flags: Flags, session: LiveSession, host: str, asked: A
     runs.create(manifest)
     for point in points:
         runs.add_point(manifest.id, point)
+    for remark in manifest.remarks:
+        say(flags, f"{manifest.source}: {remark}.")
     if not flags.json_output:
         click.echo("\n".join(comparison_lines(compare(ours, runs.load(manifest.id)))))

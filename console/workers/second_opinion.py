@@ -12,6 +12,7 @@ from console.bench.points import Point
 from console.bench.presets import Preset
 from console.bench.store import Manifest
 from console.remote.agent import Agent
+from console.values import known
 from console.workers.bench import Subject
 from console.workers.jobs import JobSpec
 
@@ -91,7 +92,13 @@ def as_run(data: bytes, told: Manifest) -> tuple[Manifest, tuple[Point, ...]]:
     seen = import_file(data, RESULT)
     own = {name: value for name, value in seen.setup.items() if value is not None}
     setup = {**own, **told.setup} if told.setup.get("prompt_format") == "input_ids" else {**told.setup, **own}
+    remarks = (*seen.remarks, *(_busy(point) for point in seen.points if known(point.concurrency_mean)))
     manifest = msgspec.structs.replace(
-        told, id=f"{told.id}-sglang", source=seen.source, setup=setup, remarks=seen.remarks, command=""
+        told, id=f"{told.id}-sglang", source=seen.source, setup=setup, remarks=remarks, command=""
     )
     return manifest, seen.points
+
+
+def _busy(point: Point) -> str:
+    """A client that is slow between two requests asks less than it was told: the usual cause of a lower rate."""
+    return f"C={point.concurrency}: it kept {point.concurrency_mean:.2f} users busy, by its own count"

@@ -69,3 +69,4 @@ def test_its_run_is_named_after_ours_and_compared_where_the_same_was_asked(ours:
     assert ("prompt_format" not in refusals(setup, manifest.setup)) is alike
     assert ("input_spec" not in refusals(setup, manifest.setup)) is alike
     assert [point.concurrency for point in points] == [4]
+    assert manifest.remarks[-1] == "C=4: it kept 3.90 users busy, by its own count"
