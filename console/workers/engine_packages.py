@@ -22,7 +22,8 @@ async def tell_packages(box: Box, host: HostState, server: ServerState) -> None:
     packages, problem = {}, clean("")
     try:
         answer = await ask(box, python, {"op": "version", "env": {}}, QUICK_S)
-        packages = {clean(str(name)): clean(str(one)) for name, one in dict(answer.get("packages") or {}).items()}
+        found = dict(answer.get("packages") or {})
+        packages = {clean(str(name)): clean(str(version)) for name, version in found.items() if version}
     except AgentError as error:
         problem = clean(str(error))
     box.publish(EnginePackagesRead(host=box.name, python=clean(python), packages=packages, problem=problem))

@@ -1,4 +1,4 @@
-"""A recorded deploy of the real SGLang 0.5.23 on a CPU (only its own server is left in it) replays to its end."""
+"""A recorded deploy of the real SGLang 0.5.23 on a CPU over sshd, cut down to its own server, replays to its end."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ RECORDING = Path(__file__).parents[1] / "recordings" / "sglang_0_5_23_cpu_start.
 def test_recorded_start_replays_to_a_proved_server() -> None:
     replay = Replay(RECORDING)
     replay.advance()
-    host = replay.state.hosts["local"]
+    host = replay.state.hosts["box"]
     server = main_server(host)
     assert server is not None
     shown = server_object(host, server, replay.now())
     assert (shown["phase"], shown["proved_by"], shown["owner"]) == ("ready", "/ready", "ours")
-    assert (shown["recipe"], shown["dummy"], shown["port"]) == ("tiny", True, 30112)
+    assert (shown["recipe"], shown["dummy"], shown["port"]) == ("tiny", True, 56401)
     assert shown["limits"]["max_total_num_tokens"] == 8192
     assert shown["actuals"]["tokens"] == 8192
     assert shown["smoke"]["tokens"] == 32
