@@ -51,7 +51,7 @@ def test_the_schema_lists_exactly_the_keys_that_are_read() -> None:
     recipe = schema["$defs"]["RecipeTable"]
     assert set(recipe["properties"]) == set(RecipeTable.__struct_fields__)
     assert recipe["additionalProperties"] is False
-    assert set(schema["$defs"]["File"]["properties"]) == {"settings", "hosts", "recipes", "sweep"}
+    assert set(schema["$defs"]["File"]["properties"]) == {"settings", "keys", "hosts", "recipes", "sweep"}
     assert schema["$defs"]["RecipeTable"]["properties"]["port"]["anyOf"][0] == {
         "type": "integer", "minimum": 1, "maximum": 65535,
     }  # fmt: skip

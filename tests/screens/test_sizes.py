@@ -39,6 +39,7 @@ def deployed() -> Replay:
     return replay
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", KEYS)
 async def test_every_screen_goes_through_every_size(key: str, deployed: Replay) -> None:
     app = ConsoleApp(deployed)
