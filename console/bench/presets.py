@@ -19,6 +19,7 @@ FLUSH_S = 5.0
 WARMUP_MAX_S = 90.0
 WARMUP_LIKELY_S = 25.0
 CALIBRATE_S = 5.0
+OFFERED_PER_S = 100_000  # more than a client takes: what it reaches must be its limit, not the offer
 BIN_S = 5.0
 SERVER_START_S = 600.0
 LONG_OUTPUT_BELOW = 64
@@ -188,7 +189,7 @@ def worker_config(
         "flush_s": 60.0,
         "drain_s": 30.0,
         "calibrate_s": 0.0 if preset.once else min(CALIBRATE_S, preset.window_s / 4),
-        "offered_per_s": 20000,
+        "offered_per_s": OFFERED_PER_S,
         "gpus": list(target.gpus),
         "max_s": 2 * estimate(preset).longest_s + 600,
     }

@@ -58,7 +58,7 @@ def main(config: dict[str, Any]) -> int:
         return BUSY
     cores = settle_down()
     seconds, streams = float(config.get("calibrate_s", 0)), most_streams(config)
-    mock = calibrate.start_mock(float(config.get("offered_per_s", 20000)), streams) if seconds else None
+    mock = calibrate.start_mock(float(config["offered_per_s"]), streams) if seconds else None
     uses_uvloop = faster_loop()
     output.line("start", pid=os.getpid(), cores=cores, uvloop=uses_uvloop, points=len(config["points"]))
     rc = asyncio.run(Worker(config, output, os.path.join(directory, PAUSE)).run(mock, seconds, streams))
