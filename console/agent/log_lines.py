@@ -17,26 +17,18 @@ from .tail import PART_BYTES, follow, open_log
 MAX_LINE = 1 << 20
 # Names begin where a word does and end some time: a line of a megabyte must not cost a minute.
 _VALUE = re.compile(r"""(['"]?)(?<!\w)([A-Za-z][\w-]{0,99})\1(\s{0,9}[:=]\s{0,9})(?:'[^']*'|"[^"]*")""")
-# Behind a blank, two dashes begin the next option; behind `=` they belong to the value.
-_OPTION = re.compile(r"--([A-Za-z][\w-]{0,99})(=| {1,99}(?!--))[^\s'\",\])]+")
 
 
 def mask_log(data: bytes) -> bytes:
     """Whole lines with `api_key='…'`, `"hf_token": "…"`, `--api-key …` and tokens by their shape masked."""
     text = data.decode("utf-8", "surrogateescape")
     text = _VALUE.sub(_mask_value, text)
-    text = _OPTION.sub(_mask_option, text)
     return mask_text(text).encode("utf-8", "surrogateescape")
 
 
 def _mask_value(found: re.Match[str]) -> str:
     quote, name, between = found.groups()
     return f"{quote}{name}{quote}{between}'{MASK}'" if is_secret_name(name) else found.group(0)
-
-
-def _mask_option(found: re.Match[str]) -> str:
-    name, between = found.groups()
-    return f"--{name}{between}{MASK}" if is_secret_name(name) else found.group(0)
 
 
 def whole_lines(fd: int, offset: int) -> bytes:

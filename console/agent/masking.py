@@ -11,6 +11,8 @@ _KEY_OWNERS = {"api", "access", "admin", "secret", "auth", "private", "signing",
 _SHAPES = re.compile(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,})|(?<=[Bb]earer )[^\s\"']+|(?<=://)[^/@:\s]+:[^/@\s]+(?=@)"
 )
+# Behind a blank, two dashes begin the next option; behind `=` they belong to the value.
+_OPTION = re.compile(r"--([A-Za-z][\w-]{0,99})(=| {1,99}(?!--))[^\s'\",\])]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -25,8 +27,13 @@ def is_secret_name(name: str) -> bool:
 
 
 def mask_text(text: str) -> str:
-    """Tokens that show themselves by their shape, and passwords inside URLs."""
-    return _SHAPES.sub(MASK, text)
+    """Values of secret options (SGLang tells its whole command line), tokens by their shape, passwords inside URLs."""
+    return _SHAPES.sub(MASK, _OPTION.sub(_mask_option, text))
+
+
+def _mask_option(found: re.Match[str]) -> str:
+    name, between = found.groups()
+    return f"--{name}{between}{MASK}" if is_secret_name(name) else found.group(0)
 
 
 def mask_argv(argv: list[str]) -> list[str]:

@@ -202,7 +202,8 @@ def _imports_s(server: ServerState | None) -> dict[str, float]:
 
 
 def _lives(job: Job | None) -> bool:
-    return job is not None and job.state == "running"
+    """Its end is not told before it is on record."""
+    return job is not None and (job.state == "running" or (job.state == "draining" and not known(job.exit_code)))
 
 
 def ended(host: HostState, server: ServerState, reading: LogReading, job: Job | None) -> ServerEnded:

@@ -70,7 +70,8 @@ async def test_a_large_answer_arrives_whole(agent: Agent) -> None:
 
 async def test_secrets_do_not_leave_the_box(agent: Agent) -> None:
     told = {"api_key": "k", "admin_api_key": None, "args": [{"hf_token": "t", "max_tokens": 5, "tokenizer_path": "p"}],
-            "command": "serve --x hf_abcdefghijklmnopqrstuvwx", "proxy": "http://u:p@h:1/"}  # fmt: skip
+            "command": "serve --x hf_abcdefghijklmnopqrstuvwx --api-key plain --tp 2 --hf-token=x",
+            "proxy": "http://u:p@h:1/"}  # fmt: skip
     async with server(b"HTTP/1.1 200 OK\r\n\r\n" + json.dumps(told).encode()) as (url, _):
         _, body = await get(agent, url, strip_keys=True)
         _, plain = await get(agent, url)
@@ -79,7 +80,7 @@ async def test_secrets_do_not_leave_the_box(agent: Agent) -> None:
         "api_key": "***",
         "admin_api_key": None,
         "args": [{"hf_token": "***", "max_tokens": 5, "tokenizer_path": "p"}],
-        "command": "serve --x ***",
+        "command": "serve --x *** --api-key *** --tp 2 --hf-token=***",
         "proxy": "http://***@h:1/",
     }
 

@@ -73,6 +73,9 @@ def test_secrets_are_stripped_and_token_counts_are_not() -> None:
         "max_total_num_tokens": 9,
         "deep": [{"admin_api_key": "***"}],
     }
+    command = "m --api-key plain --admin-api-key=x --max-total-tokens 9 --tokenizer-path p"
+    masked = "m --api-key *** --admin-api-key=*** --max-total-tokens 9 --tokenizer-path p"
+    assert server.stripped({"launch_command": command}) == {"launch_command": masked}
 
 
 def test_throttle_reasons_have_the_names_of_the_contracts() -> None:

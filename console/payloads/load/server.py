@@ -13,6 +13,9 @@ from typing import Any
 from .backends import Backend
 from .client import Answer, fetch
 
+SECRET_OPTION = re.compile(
+    r"(--[\w-]{0,99}(?:api[-_]key|password|secret|credential|token)[= ])[^\s'\",]+", re.IGNORECASE
+)
 SECRET = re.compile(r"api_key|password|secret|credential|(^|_)token$", re.IGNORECASE)
 VOLATILE = ("internal_states", "startup_time", "status", "launch_command")
 SUMMED = ("num_running_reqs", "num_queue_reqs", "gen_throughput", "cached_tokens_total", "prompt_tokens_total")
@@ -27,10 +30,12 @@ class NotStarted(Exception):
 
 
 def stripped(data: Any) -> Any:
-    """The same data without the values of secret keys."""
+    """The same data without the values of secret keys, and of secret options in a command line (`launch_command`)."""
     if isinstance(data, dict):
         return {k: "***" if SECRET.search(str(k)) and v else stripped(v) for k, v in data.items()}
-    return [stripped(item) for item in data] if isinstance(data, list) else data
+    if isinstance(data, list):
+        return [stripped(item) for item in data]
+    return SECRET_OPTION.sub(r"\1***", data) if isinstance(data, str) else data
 
 
 def args_hash(info: dict[str, Any]) -> str:
