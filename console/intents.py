@@ -142,7 +142,7 @@ INTENTS: tuple[Intent, ...] = (
         "copy",
         ("y",),
         "Copy",
-        "Copy the selection; else on screen 5 the line found or the server with its curl, the row under the cursor, the status",
+        "Copy the selection; else on screen 5 the line found or the server with its curl; else the row, or the status",
         command="gpudeck status {host}",
         guard=_needs_host,
     ),

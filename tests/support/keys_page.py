@@ -27,7 +27,8 @@ The palette takes arguments, too: `serve start NAME`, `deploy NAME`, `preflight 
 OTHER_KEYS = """\
 ## Other keys
 
-An action has an id, the last column. `[keys]` of the configuration (`gpudeck config path` says where it lies) gives it another key:
+An action has an id, the last column. `[keys]` of the configuration (`gpudeck config path` says where it lies) gives it
+another key:
 
 ```toml
 [keys]
