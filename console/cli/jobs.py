@@ -144,7 +144,7 @@ def _done(job: Job, action: str) -> bool:
 
 def _pruned(pruned: jobs.Pruned, dry_run: bool) -> list[str]:
     verb = "Would remove" if dry_run else "Removed"
-    lines = [f"{verb} {path}" for path in [*pruned.removed, *pruned.proofs]] or ["Nothing to remove."]
+    lines = [f"{verb} {path}" for path in [*pruned.removed, *pruned.proofs, *pruned.adopted]] or ["Nothing to remove."]
     lines += [f"Runs: {job_id}" for job_id in pruned.running]
     names = {"units": "unit (`gpudeck serve HOST uninstall`)", "models": "model", "tokens": "token"}
     return lines + [f"Stays: {names[kind]} {path}" for kind, paths in pruned.stays.items() for path in paths]

@@ -145,11 +145,12 @@ async def resume(box: Box, job_id: str) -> None:
 
 
 class Pruned(msgspec.Struct, frozen=True, kw_only=True):
-    """Ids removed and still running, proof files removed, and what stays on the box."""
+    """Ids removed and still running, proof files and adoptions removed, and what stays on the box."""
 
     removed: list[CleanText]
     running: list[CleanText]
     proofs: list[CleanText]
+    adopted: list[CleanText]
     stays: dict[str, list[CleanText]]
 
 

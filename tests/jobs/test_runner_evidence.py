@@ -155,7 +155,10 @@ def test_prune_all_refuses_while_a_job_runs_and_then_lists_what_stays(box: JobBo
     unit = tmp_path / "config" / "systemd" / "user" / "gpudeck-k26.service"
     unit.parent.mkdir(parents=True)
     unit.touch()
+    adopted = box.root.parent / "adopted" / "4711-1.json"
     job = box.run("sleep", "600", meta={"path": str(model)})
+    adopted.parent.mkdir()
+    adopted.write_text("{}")
     refused = box.call("prune", all=True)
     assert (refused["running"], refused["removed"]) == ([job.name], [])
     assert proof.exists()
@@ -167,6 +170,8 @@ def test_prune_all_refuses_while_a_job_runs_and_then_lists_what_stays(box: JobBo
     assert model.exists()
     assert token.exists()
     assert not proof.parent.exists()
+    assert answer["adopted"] == [str(adopted)]
+    assert not adopted.exists()
     assert list(box.root.glob("test-*")) == []
 
 

@@ -15,25 +15,26 @@ PROOF = os.path.join(".cache", "gpudeck", "proof.json")
 
 
 def prune(request: dict[str, Any]) -> dict[str, Any]:
-    """`all`: proof files of the jobs' repositories, too, and nothing at all while a job runs. `dry_run`: only tell.
+    """`all`: proof files of the jobs' repositories and adoptions, too, and nothing at all while a job runs.
 
-    Answers {removed, running, proofs, stays: {units, models, tokens}}, paths and ids.
+    `dry_run`: only tell. Answers {removed, running, proofs, adopted, stays: {units, models, tokens}}, paths and ids.
     """
     with folder.locked():
         jobs = {job_id: read_job(job_id) for job_id in folder.job_ids()}
         running = [job_id for job_id, job in jobs.items() if job is not None and live(job)]
-        answer: dict[str, Any] = {"removed": [], "running": running, "proofs": []}
+        answer: dict[str, Any] = {"removed": [], "running": running, "proofs": [], "adopted": []}
         models = _models(job for job in jobs.values() if job is not None)
         if not (request["all"] and running):
             answer["removed"] = [job_id for job_id in jobs if job_id not in running]
             answer["proofs"] = [path for path in map(_proof, models) if os.path.isfile(path)] if request["all"] else []
+            answer["adopted"] = _adopted() if request["all"] else []
             if not request.get("dry_run"):
-                _remove(answer["removed"], answer["proofs"])
+                _remove(answer["removed"], answer["proofs"], answer["adopted"])
         answer["stays"] = {"units": _units(), "models": models, "tokens": _tokens()}
         return answer
 
 
-def _remove(job_ids: list[str], proofs: list[str]) -> None:
+def _remove(job_ids: list[str], proofs: list[str], adopted: list[str]) -> None:
     for job_id in job_ids:
         path = folder.path_of(job_id)
         if not os.path.islink(path):
@@ -42,6 +43,13 @@ def _remove(job_ids: list[str], proofs: list[str]) -> None:
         os.unlink(proof)
         with contextlib.suppress(OSError):  # not empty: somebody else's
             os.rmdir(os.path.dirname(proof))
+    for path in adopted:
+        os.unlink(path)
+
+
+def _adopted() -> list[str]:
+    """What the agent keeps of servers that were adopted: their command lines, secrets included."""
+    return sorted(glob.glob(os.path.join(glob.escape(os.path.dirname(folder.root())), "adopted", "*.json")))
 
 
 def _models(jobs: Any) -> list[str]:
