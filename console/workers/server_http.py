@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ _LOOPBACK = {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
 
 Proof = Literal["/ready", "/health", "token"]
 WARMUP_TOKENS = 64  # its own warm-up decodes 8
+BETWEEN_COUNTS_S = 1.0
 _SOURCES = ("loads", "metrics", "get_load")
 _PATHS = {"loads": "/v1/loads", "metrics": "/metrics", "get_load": "/get_load"}
 
@@ -91,12 +93,17 @@ class ServerHttp:
         return "/health" if answer is not None and answer[0] == 200 else None
 
     async def _decodes(self) -> bool:
-        """More tokens than a warm-up has, counted since the last look: somebody is served."""
-        gauges, before = await self.gauges(quiet=True), self._decoded
-        if gauges is None:
-            return False
-        now = self._decoded = gauges.tokens_decoded
+        """More tokens than a warm-up has, counted since the last look (the first one is two): somebody is served."""
+        if not known(self._decoded):
+            self._decoded = await self._count()
+            await asyncio.sleep(BETWEEN_COUNTS_S)
+        before, now = self._decoded, await self._count()
+        self._decoded = now
         return known(before) and known(now) and now - before > WARMUP_TOKENS
+
+    async def _count(self) -> int | Unknown:
+        gauges = await self.gauges(quiet=True)
+        return gauges.tokens_decoded if gauges else Unknown("no count")
 
     async def gauges(self, quiet: bool = False) -> Gauges | None:
         """The load from the first source that has it; only `/metrics` while `quiet`."""
@@ -120,7 +127,7 @@ def _read(source: str, status: int, body: bytes) -> Gauges | None:
     if source == "metrics":
         return read_metrics(body.decode("utf-8", "replace"))
     try:
-        data: Any = strict_json(body)
+        data: Any = json.loads(body)
     except ValueError:
         return None
     return read_loads(data) if source == "loads" else read_get_load(data)

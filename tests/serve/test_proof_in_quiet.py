@@ -8,12 +8,22 @@ from __future__ import annotations
 import base64
 from typing import Any, cast
 
+import pytest
+
 from console.events.serve import Server
 from console.remote.agent import Agent
 from console.values import CleanText
+from console.workers import server_http
 from console.workers.server_http import ServerHttp
 
 NONE = CleanText("")
+
+
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_http, "BETWEEN_COUNTS_S", 0.0)
+
+
 METRIC = 'sglang:realtime_tokens_total{mode="decode",tp_rank="0"} %d.0\n'
 
 
@@ -44,14 +54,17 @@ def http(agent: OldServer) -> ServerHttp:
 
 async def test_tokens_that_grow_prove_it() -> None:
     agent = OldServer(9_000, 21_000)
-    asked = http(agent)
-    assert await asked.proof(quiet=True) is None  # one count says nothing
-    assert await asked.proof(quiet=True) == "token"
+    assert await http(agent).proof(quiet=True) == "token"  # at the first look: `status` has no other
     assert "health" not in agent.asked
 
 
+async def test_slow_ones_do_at_the_next_look() -> None:
+    asked = http(OldServer(9_000, 9_040, 9_200))
+    assert [await asked.proof(quiet=True) for _ in range(2)] == [None, "token"]
+
+
 async def test_its_own_warm_up_does_not() -> None:
-    asked = http(OldServer(0, 8, 8))
+    asked = http(OldServer(0, 8, 8, 8))
     assert [await asked.proof(quiet=True) for _ in range(3)] == [None, None, None]
 
 
