@@ -17,7 +17,7 @@ NVML library, and a job that counts on the box. After each one the suite asserts
 time; the job went on counting; all is known again (link, eight GPUs, the job with its process); each line of the job
 was told once; the record has every fact once and replays to the state in which the console ended; no process, file or
 file handle of ours is left, and no call that changes a GPU was made. *Seen within* is the longest of all runs, with
-the limit that the test holds.
+the limit that the test holds. A run that fails writes no row.
 
 {table}
 
