@@ -221,7 +221,7 @@ def _facts(
             {key: client[key] for key in ClientHealth.__struct_fields__ if key in client}, ClientHealth
         ),
         client_tps=tps,
-        server_tps=_server_tps(result["window_metrics"], seconds, len(people.first_token) if context.drafter else 0),
+        server_tps=_server_tps(result["window_metrics"], seconds, len(people.first_token), tps),
         ttft_p50_s=stats.percentile([value for value in ttft if known(value)], 50),
         icl_s=(median, stats.mean(icl), p99),
         stationary=result["stationary"],
@@ -257,11 +257,12 @@ def _cached(finished: list[Request], before: Mapping[str, float], after: Mapping
     return round(after["cached_tokens_total"] - before["cached_tokens_total"])
 
 
-def _server_tps(metrics: list[Mapping[str, float]], seconds: float, prefilled: int) -> Number:
-    """The server's own decoded tokens per second. With speculation it does not count the prefill's token."""
+def _server_tps(metrics: list[Mapping[str, float]], seconds: float, prefilled: int, tps: float) -> Number:
+    """The server's own decoded tokens per second. Whether the prefill's token is among them differs by version and
+    speculation (0.5.11: only without; 0.5.23 on a CPU: never): within one token a request it is the client's rate."""
     first, last = (page.get("decoded_total") for page in metrics)
     if first is None or last is None:
         return Unknown("the server has no metrics")
     if seconds < CROSS_CHECK_S:
         return Unknown("the window is too short to compare the rates")
-    return (last - first + prefilled) / seconds
+    return min(max(tps, (last - first) / seconds), (last - first + prefilled) / seconds)
