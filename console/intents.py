@@ -149,7 +149,7 @@ INTENTS: tuple[Intent, ...] = (
     Intent("previous_box", ("left_square_bracket",), "Previous box", "Show the box before", guard=_needs_several),
     Intent("next_box", ("right_square_bracket",), "Next box", "Show the box after", guard=_needs_several),
     Intent(
-        "alerts", ("a",), "Alerts", "What is wrong and was wrong, since when; enter marks one as seen", guard=_needs_host
+        "alerts", ("a",), "Alerts", "What is wrong, and was wrong, since when; enter marks it seen", guard=_needs_host
     ),
     Intent(
         "tell",
