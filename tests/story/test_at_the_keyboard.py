@@ -21,7 +21,7 @@ from tests.support.terminal import Terminal
 LIMIT_S = 90.0
 _MOVES = re.compile(r"^(demo: link|NEXT|  /|Links|Host|      CPU)|\d+ m?s ago|\d+ s\b")
 
-_GAUGES = re.compile(r" +\d+ °C +\d+ W")
+_GAUGES = re.compile(r" +\d+ °C +\d+ W|  [▁-█]+$")
 
 
 @pytest.fixture
