@@ -1,6 +1,7 @@
 """The console is killed (SIGKILL) at random moments of a deploy and of a sweep, and called again.
 
-KILLS=50 kills each of them fifty times, at the moments of fixed seeds; by default three times and once.
+KILLS=50 kills each of them fifty times, at the moments of fixed seeds; by default the deploy three times.
+`tests/bench/test_sweep_command.py` kills one sweep in any case.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ from tests.support.laptop import Laptop
 from tests.support.scene import MARK, marked
 
 KILLS = int(os.environ.get("KILLS", "3"))
-SWEEP_KILLS = int(os.environ.get("KILLS", "1"))
 LIMIT_S = 120
 SWEEP = """
 [sweep]
@@ -157,11 +157,12 @@ def test_a_deploy_killed_at_any_moment_is_taken_up(victim: Victim) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif("KILLS" not in os.environ, reason="half a minute for each: set KILLS")
 def test_a_sweep_killed_at_any_moment_goes_on(victim: Victim) -> None:
     file = victim.directory / "night.toml"
     file.write_text(SWEEP)
     words = ("sweep", "local", str(file), *QUICK, "--json")
-    for after_s in moments(SWEEP_KILLS, 22, 11):
+    for after_s in moments(KILLS, 22, 11):
         victim.killed(words, after_s)
         victim.again(words)
         measured = [(run.manifest.recipe, point.name) for run in RunStore(victim.runs).runs() for point in run.points]
