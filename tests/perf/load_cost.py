@@ -19,7 +19,7 @@ OFFERED = ((1600, 32, 110.0, 45.0), (3200, 64, 110.0, 45.0), (25600, 256, 25.0, 
 LAG_RATE = 3200
 CLIENT = ROOT / "tests/perf/load_client.py"
 HAS_BOTH = "import uvloop, orjson"
-TRIES = 3
+TRIES = 5
 
 
 def measure(variant: str, backend: str, rate: int, streams: int, seconds: float) -> dict[str, float]:
