@@ -113,7 +113,7 @@ def _prompt(path: Path, number: int, line: str) -> Prompt:
         row = json.loads(line)
         text = row.get("text", row.get("prompt")) or _last_user_turn(row["messages"])
         category, limit = str(row.get("category", "")), int(row.get("max_tokens") or 0)
-    except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError) as error:
         raise DatasetError(f"{path}:{number} is no prompt: it needs `text`, `prompt` or `messages`") from error
     if not isinstance(text, str) or not text.strip() or len(text) > MAX_PROMPT_CHARS or limit < 0:
         raise DatasetError(f"{path}:{number}: the text is empty or too long")

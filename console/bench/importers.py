@@ -13,7 +13,7 @@ from typing import Any
 
 from console.bench import import_others, import_sglang
 from console.bench.import_values import ImportedRun, ImportFormatError
-from console.values import clean_tree
+from console.values import clean_tree, too_deep
 
 
 def import_file(data: bytes, file_name: str) -> ImportedRun:
@@ -40,6 +40,10 @@ def _rows(text: str, file_name: str) -> list[dict[str, Any]]:
         rows = document if isinstance(document, list) else [document]
     except ValueError:
         rows = _json_lines(text, file_name)
+    except RecursionError:
+        raise ImportFormatError(f"the file {file_name} is nested too deeply") from None
+    if too_deep(rows):
+        raise ImportFormatError(f"the file {file_name} is nested too deeply")
     if not all(isinstance(row, dict) for row in rows):
         raise ImportFormatError(f"the file {file_name} holds something else than objects")
     return rows
@@ -50,7 +54,7 @@ def _json_lines(text: str, file_name: str) -> list[Any]:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             rows += [json.loads(line)] if line.strip() else []
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ImportFormatError(f"the file {file_name} is no JSON in line {number}") from error
     return rows
 

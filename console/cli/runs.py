@@ -16,9 +16,10 @@ from console.cli.flags import Flags
 from console.cli.output import emit, say, utc_now
 from console.cli.stop import DONE, FAILED, GATE, THRESHOLD, USAGE, StopError
 from console.config.paths import runs_dir, write_private
-from console.values import to_json
+from console.values import gunzip, to_json
 from console.views import bench as views
 
+MOST_BYTES = 256 << 20  # of a result, unpacked
 FORMATS = ("md", "html", "csv", "json", "latex")
 
 
@@ -187,15 +188,12 @@ def rendered(runs: Sequence[Run], kind: str) -> str:
 @click.pass_obj
 def import_run(flags: Flags, file: Path, recipe: str) -> int:
     """A result of SGLang, vLLM, GuideLLM or AIPerf as a run."""
-    import gzip
-
-    from console.bench.import_values import ImportFormatError
     from console.bench.importers import import_file
 
     data = file.read_bytes()
     try:
-        seen = import_file(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data, file.name)
-    except (ImportFormatError, OSError, EOFError) as error:
+        seen = import_file(gunzip(data, MOST_BYTES) if data[:2] == b"\x1f\x8b" else data, file.name)
+    except ValueError as error:
         raise StopError(FAILED, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     now = utc_now()
     stem = "".join(c if c.isalnum() or c in "._-" else "-" for c in file.stem)[:60]

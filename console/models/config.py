@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeGuard, TypeVar
 
 import msgspec
 
-from console.values import CleanText, Unknown, clean, clean_tree, known
+from console.values import CleanText, Unknown, clean, clean_tree, known, too_deep
 
 T = TypeVar("T")
 
@@ -198,8 +198,8 @@ def parse_config(text: str | bytes) -> ModelConfig | Unknown:
         data = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Unknown(f"config.json is no JSON: {error}")
-    if not isinstance(data, dict):
-        return Unknown("config.json holds no object")
+    if not isinstance(data, dict) or too_deep(data):
+        return Unknown("config.json holds no object" if not isinstance(data, dict) else "it is nested too deeply")
     return ModelConfig(data)
 
 

@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import json
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any
 
+from console.remote.brake import Brake
 from console.remote.bundle import STAGE0, bundle, frame
 from console.remote.errors import AgentEnded, AgentError, LinkLost, ProtocolError, RemoteError
 from console.remote.frames import Frame, decode, encode
 from console.remote.pipe import FrameTooLong, Lines, Pipe
 from console.remote.stream import Stream
-from console.values import CleanText, clean, clean_tree
+from console.values import CleanText, clean, clean_tree, strict_json
 
 MAX_SAMPLES = 256
 PING_EVERY_S = 5.0
 PING_LIMIT_S = 20.0
+MAX_ANSWER = 64 << 20  # bytes of a program's answer; the largest repositories need a tenth of it
 
 
 class Agent:
@@ -46,6 +47,7 @@ class Agent:
         self._closing = False
         self._end: RemoteError | None = None
         self._errors_tail = b""
+        self._brake = Brake(time.monotonic())
         self._tasks = [self._spawn(self._read()), self._spawn(self._read_errors()), self._spawn(self._ping())]
         self._background: set[asyncio.Task[None]] = set()
 
@@ -116,11 +118,13 @@ class Agent:
             await stream.feed(program, eof=True)
             async for part in stream:
                 (output if part["fd"] == 1 else errors).extend(base64.b64decode(part["data"]))
+                if len(output) + len(errors) > MAX_ANSWER:
+                    raise AgentError("failed", f"the program's answer is longer than {MAX_ANSWER >> 20} MiB")
         ending = stream.result or {}
         if ending.get("timed_out"):
             raise AgentError("timeout", f"the program did not answer within {timeout_s:g} s")
         with contextlib.suppress(ValueError):
-            answer = json.loads(bytes(output).strip().rpartition(b"\n")[2])
+            answer = strict_json(bytes(output).strip().rpartition(b"\n")[2])
             if isinstance(answer, dict):
                 return answer
         last = bytes(errors).decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
@@ -165,6 +169,8 @@ class Agent:
         try:
             while chunk := await self._pipe.read():
                 self.take(self._lines.feed(chunk))
+                if wait_s := self._brake.wait_s(time.monotonic()):
+                    await asyncio.sleep(wait_s)
             if self._lines.rest:
                 self.malformed += 1
             self._finish(await self._why_ended())
@@ -198,6 +204,8 @@ class Agent:
 
     def _take(self, line: bytes) -> None:
         answer = decode(line)
+        if answer is None or answer.id not in self._waiting:
+            self._brake.unasked(len(line))
         if answer is None:
             self.malformed += 1
             return
@@ -207,7 +215,7 @@ class Agent:
             if stream is not None:
                 if answer.k != "part":
                     del self._waiting[answer.id]
-                stream.receive(answer)
+                stream.receive(answer, len(line))
         else:
             self._offer(
                 Frame(1, answer.n, clean(answer.k), answer.t, answer.m, clean_tree(answer.d), None, answer.dropped)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from console.remote.pipe import MAX_FRAME
+from console.values import strict_json, too_deep
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
@@ -28,17 +29,21 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     dropped: int = 0
 
 
+_BEGINNING = b'{"v":'
+MOST_BEGINNINGS = 64  # of a frame in one line: noise is short, and a line of nothing else costs no time
 _decoder = msgspec.json.Decoder(Frame)
 
 
 def decode(line: bytes) -> Frame | None:
-    """The frame in a line, or None when the line is none."""
+    """The frame in a line, or None when the line is none, or nested deeper than anything of ours."""
     frame: Frame | None
     try:
         frame = _decoder.decode(line)
     except msgspec.DecodeError:
         frame = _decode_surrogates(line)
-    return frame if frame is not None and frame.v == 1 else None
+    except RecursionError:
+        return None
+    return frame if frame is not None and frame.v == 1 and not too_deep(frame.d) else None
 
 
 def _decode_surrogates(line: bytes) -> Frame | None:
@@ -46,8 +51,8 @@ def _decode_surrogates(line: bytes) -> Frame | None:
     if b"\\ud" not in line:
         return None
     try:
-        return msgspec.convert(json.loads(line), Frame)
-    except (ValueError, RecursionError):  # msgspec's ValidationError is a ValueError
+        return msgspec.convert(strict_json(line), Frame)
+    except ValueError:  # msgspec's ValidationError is one
         return None
 
 
@@ -63,10 +68,12 @@ def find_hello(line: bytes, nonce: str) -> tuple[bytes, Frame] | None:
     """Noise and hello when the line ends in our hello; noise without a newline may be glued in front of it."""
     if nonce.encode() not in line:
         return None
-    start = line.find(b"{")
-    while start >= 0:
+    start = line.find(_BEGINNING)
+    for _ in range(MOST_BEGINNINGS):
+        if start < 0:
+            break
         frame = decode(line[start:])
         if frame is not None and frame.k == "hello" and frame.d.get("nonce") == nonce:
             return line[:start], frame
-        start = line.find(b"{", start + 1)
+        start = line.find(_BEGINNING, start + 1)
     return None

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from console.remote.errors import AgentError, RemoteError
 from console.remote.frames import Frame
-from console.values import clean
+from console.values import clean, strict_json
 
 if TYPE_CHECKING:
     from console.remote.agent import Agent
 
+MAX_PENDING = 64 << 20  # bytes of answers that nobody has taken yet
 _CHUNK = 96 * 1024  # base64 of it, with its envelope, stays below the frame cap
 
 
@@ -26,8 +26,9 @@ class Stream:
 
     def __init__(self, agent: Agent, op: str, args: dict[str, Any]) -> None:
         self._agent, self._op, self._args = agent, op, args
-        self._parts: deque[dict[str, Any]] = deque()
+        self._parts: deque[tuple[int, dict[str, Any]]] = deque()
         self._chunks: list[str] = []
+        self._pending = 0
         self._news = asyncio.Event()
         self._final: dict[str, Any] | RemoteError | None = None
         self.id: int | None = None
@@ -39,25 +40,36 @@ class Stream:
             self.id = await self._agent.send(self, self._op, self._args)
         return self
 
-    def receive(self, answer: Frame | RemoteError) -> None:
-        """Called by the agent's reader with each answer, and with the error when the link dies."""
+    def receive(self, answer: Frame | RemoteError, size: int = 0) -> None:
+        """Called by the agent's reader with each answer of `size` bytes, and with the error when the link dies."""
         if isinstance(answer, RemoteError):
             self._final = answer
         elif answer.k == "part":
-            if answer.d.keys() == {"chunk"}:
+            self._pending += size
+            if self._pending > MAX_PENDING:
+                self._overrun()
+            elif answer.d.keys() == {"chunk"}:
                 self._chunks.append(str(answer.d["chunk"]))
             else:
-                self._parts.append(answer.d)
+                self._parts.append((size, answer.d))
         else:
             self._final = self._finished(answer)
         self._news.set()
+
+    def _overrun(self) -> None:
+        """What came is dropped, and the request is ended on the box."""
+        self._parts.clear()
+        self._chunks.clear()
+        if self._final is None and self.id is not None:
+            self._agent.abandon(self.id)
+        self._final = AgentError("failed", f"the answer is longer than the {MAX_PENDING >> 20} MiB that may wait here")
 
     def _finished(self, answer: Frame) -> dict[str, Any] | RemoteError:
         """The final answer; one that was too long for a frame came in chunks of its JSON text."""
         data: Any = answer.d
         if data.keys() == {"chunks"}:
             try:
-                data = json.loads("".join(self._chunks))
+                data = strict_json("".join(self._chunks))
             except ValueError:
                 return AgentError("io", "the agent's answer came in chunks that do not fit together")
         if answer.k == "error":
@@ -88,7 +100,9 @@ class Stream:
             self._news.clear()
             await self._news.wait()
         if self._parts:
-            return self._parts.popleft()
+            size, part = self._parts.popleft()
+            self._pending -= size
+            return part
         if isinstance(self._final, RemoteError):
             raise self._final
         self.result = self._final

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from console.values import CleanText, clean
+from console.values import CleanText, clean, strict_json
 
 PROMPT = "Name the capital of France in one short sentence."
 MAX_TOKENS = 32
@@ -47,7 +47,7 @@ def judge(status: int, body: bytes, *, dummy: bool = False) -> Smoke:
     `dummy` weights skip the last two: random weights may say anything.
     """
     try:
-        answer: Any = json.loads(body)
+        answer: Any = strict_json(body)
     except ValueError:
         answer = None
     if status != 200:

@@ -1,5 +1,6 @@
 """What a number or a remote string is. Imports nothing of ours."""
 
+from console.values.strict import gunzip, strict_json, too_deep
 from console.values.text import CleanText, clean, clean_lines, clean_tree
 from console.values.units import (
     format_bytes,
@@ -28,6 +29,9 @@ __all__ = [
     "format_percent",
     "format_rate",
     "format_ratio",
+    "gunzip",
     "known",
+    "strict_json",
     "to_json",
+    "too_deep",
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import gzip
 import json
 import zlib
 from collections.abc import Callable
@@ -27,7 +26,7 @@ from console.events.jobs import Job
 from console.events.serve import BenchmarkQuiet
 from console.remote.errors import AgentError, RemoteError
 from console.state.model import HostState
-from console.values import CleanText, Unknown, clean, clean_tree, known
+from console.values import CleanText, Unknown, clean, clean_tree, gunzip, known, strict_json
 from console.workers import jobs
 from console.workers.bench import BENCH_JOB
 from console.workers.box import Box
@@ -36,6 +35,7 @@ from console.workers.looks import Looks
 
 CHUNK_BYTES = 128 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_REQUESTS_BYTES = 1 << 30  # of a point's requests, unpacked
 LIVE = ("running", "draining")
 KEPT = "progress.ndjson"
 # What a damaged line or file of the box raises while it is read.
@@ -184,7 +184,7 @@ class Following:
     async def _line(self, text: str) -> bool:
         """One line of the worker; True for its last."""
         try:
-            row = clean_tree(json.loads(text))
+            row = clean_tree(strict_json(text))
             return await self._row(row["k"], row)
         except MALFORMED:
             return False
@@ -243,8 +243,8 @@ class Following:
 
     def _measured(self, name: str, result: bytes, packed: bytes) -> Point:
         """Runs in a thread: a point of a minute at full rate takes seconds."""
-        body = clean_tree(json.loads(result))
-        lines = gzip.decompress(packed).splitlines()
+        body = clean_tree(strict_json(result))
+        lines = gunzip(packed, MAX_REQUESTS_BYTES).splitlines()
         point = measure(body, read_requests(lines, self._context.ignore_eos), self._context)
         run = self._manifest.id
         self._store.add_point(run, point)

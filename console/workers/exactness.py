@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import gzip
 
 from console.bench.exactness import ONCE, answers, compare, counterparts
 from console.bench.store import Manifest, RunError, RunStore
 from console.config.exactness import EXACT_PROMPTS, Exactness, remember_exactness
 from console.events.bench import GreedyCompared
-from console.values import CleanText, Unknown, clean
+from console.values import CleanText, Unknown, clean, gunzip
 
+MAX_BYTES = 1 << 30  # of the requests of a point, unpacked
 NO_BASELINE = Unknown("no autoregressive run of this model, revision and version is stored for this box")
 
 
@@ -49,5 +49,5 @@ def _answers(store: RunStore, run_id: str) -> dict[int, str]:
     found: dict[int, str] = {}
     with contextlib.suppress(RunError, OSError, ValueError, KeyError, IndexError, EOFError):
         name = store.load(run_id).points[0].name
-        found = answers(gzip.decompress(store.file(run_id, f"{name}.ndjson.gz")).splitlines())
+        found = answers(gunzip(store.file(run_id, f"{name}.ndjson.gz"), MAX_BYTES).splitlines())
     return found

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import getpass
-import json
 import secrets
 import socket
 import time
@@ -20,12 +19,13 @@ import msgspec
 from console.events.jobs import JobAction, JobRequestFailed
 from console.remote.bundle import STAGE0, bundle, frame
 from console.remote.errors import RemoteError
-from console.values import CleanText, clean, clean_tree
+from console.values import CleanText, clean, clean_tree, strict_json
 from console.workers.box import Box
 
 RUNNER = "console.payloads.runner"
 START_LIMIT_S = 45.0
 ASK_LIMIT_S = 30.0
+MAX_LINE = 4 << 20
 READ_BYTES = 128 * 1024
 MOST_BYTES = 64 * 1024 * 1024
 
@@ -176,7 +176,7 @@ async def progress_so_far(box: Box, directory: str) -> list[dict[str, Any]]:
 
 def _value(line: bytes) -> dict[str, Any] | None:
     try:
-        value = clean_tree(json.loads(line))
+        value = clean_tree(strict_json(line))
     except ValueError:
         return None  # a line that a full disk cut
     return value if isinstance(value, dict) else None
@@ -202,6 +202,7 @@ async def lines(box: Box, path: str, offset: int = 0) -> AsyncIterator[bytes]:
             if part["event"] in ("rotated", "truncated"):
                 rest = b""
             *whole, rest = (rest + base64.b64decode(part["data"])).split(b"\n")
+            rest = rest if len(rest) <= MAX_LINE else b""  # no line of ours; what comes of it is no JSON
             for line in whole:
                 yield line
 

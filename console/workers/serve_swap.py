@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -14,7 +13,7 @@ import msgspec
 from console.remote.errors import AgentError
 from console.state.model import HostState
 from console.state.serve import ENDED, ServerState
-from console.values import known
+from console.values import known, strict_json
 from console.workers import jobs
 from console.workers.box import Box
 from console.workers.serve import GRACE_S, Secrets, yaml
@@ -66,7 +65,7 @@ async def _job_again(box: Box, host: HostState, server: ServerState, secrets: Se
     if job is None:
         raise AgentError("not_found", f"the job {server.id} is not listed any more")
     read = await box.agent.request("read", path=f"{job.directory}/job.json", max_bytes=1 << 17)
-    record: dict[str, Any] = json.loads(base64.b64decode(read["data"]))
+    record: dict[str, Any] = strict_json(base64.b64decode(read["data"]))
     argv = tuple(word.replace(job.directory, "{job_dir}") for word in record["argv"])
     shown = {name: value for name, value in record["env"].items() if not name.startswith("GPUDECK_JOB")}
     files = {name: yaml(secrets.flags) for name in record["files"]}

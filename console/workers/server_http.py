@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ from console.events.serve import Server
 from console.remote.agent import Agent
 from console.remote.errors import AgentError
 from console.serve.gauges import Gauges, read_get_load, read_loads, read_metrics
-from console.values import Unknown, known
+from console.values import Unknown, known, strict_json
 
 READY_TIMEOUT_S = 5.0
 HEALTH_TIMEOUT_S = 25.0  # SGLang itself gives up after 20 s
@@ -127,7 +126,7 @@ def _read(source: str, status: int, body: bytes) -> Gauges | None:
     if source == "metrics":
         return read_metrics(body.decode("utf-8", "replace"))
     try:
-        data: Any = json.loads(body)
+        data: Any = strict_json(body)
     except ValueError:
         return None
     return read_loads(data) if source == "loads" else read_get_load(data)

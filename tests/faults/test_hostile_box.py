@@ -1,0 +1,123 @@
+"""Boxes that lie: bounded memory and CPU, a clear state, and no other box is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from console.config import HostConfig, load_config
+from console.session.live import LiveSession
+from console.session.picker import LOCAL
+from console.session.ways import Ways
+from console.state import HostState
+from tests.support.hostile_box import HostileLink
+
+pytestmark = pytest.mark.slow
+LIAR = "liar"
+WATCHED_S = 3.0
+
+
+class Attack(NamedTuple):
+    """What the box does after its hello, and the states of the link that may follow."""
+
+    name: str
+    program: str
+    states: tuple[str, ...] = ("up",)
+    told: bool = False  # what was no frame, or came too fast, is counted
+
+
+ATTACKS = (
+    Attack("heartbeats without end", "while True: say(line('heartbeat', {}) * 500)"),
+    Attack("junk without end", "while True: say(b'junk ' * 1000 + b'\\n')", ("up", "stale"), told=True),
+    Attack("answers to nothing", "while True: say(line('reply', {'a': [1] * 9000}, id=999999))"),
+    Attack("parts of a ping", "while True: say(line('part', {'x': 'y' * 60000}, id=1))"),
+    Attack(
+        "wrong types",
+        "while True:\n for kind in ('GpusSampled', 'DisksSampled', 'JobsSampled', 'ServersSampled', 'ProbeStuck'):\n"
+        "  for data in ({}, {'gpus': 5, 'disks': 'x', 'jobs': {}}, {'gpus': [None], 'disks': [[]], 'jobs': [7]}):\n"
+        "   say(line(kind, data))\n time.sleep(.05)",
+        told=True,
+    ),
+    Attack(
+        "deep nesting",
+        "deep = b'[' * 50000 + b']' * 50000\n"
+        'head = b\'{"v":1,"n":1,"k":"DisksSampled","t":1,"m":1,"d":{"disks":\'\n'
+        "mid = b'[' * 600 + b']' * 600\n"
+        "while True:\n say(head + deep + b'}}\\n' + head + mid + b'}}\\n')\n time.sleep(.05)",
+        states=("up", "stale"),
+        told=True,
+    ),
+    Attack(
+        "numbers that are none",
+        'head = b\'{"v":1,"n":1,"k":"heartbeat","x":"\\\\ud800","m":1,"d":{},"t":\'\n'
+        "while True:\n for number in (b'NaN', b'Infinity', b'-1e999', b'9' * 5000, b'1e308'):\n"
+        "  say(head + number + b'}\\n')\n time.sleep(.05)",
+        told=True,
+    ),
+    Attack(
+        "lying numbers", "while True:\n for n in (9, 2**62, -5, 0): say(line('heartbeat', {}, n))\n time.sleep(.05)"
+    ),
+    Attack("a second hello", "while True: say(line('hello', {'nonce': 5, 'home': [], 'pid': 'x'})); time.sleep(.05)"),
+    Attack("silence", "time.sleep(600)", ("up", "stale")),
+)
+
+
+class Both(Ways):
+    """This machine, and the liar."""
+
+    attack = ""
+
+    async def open(self, host: HostConfig) -> object:  # type: ignore[override]
+        return HostileLink(self.attack) if host.name == LIAR else await super().open(host)
+
+
+@pytest.fixture
+async def ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Both]:
+    for kind in ("CONFIG", "DATA", "STATE", "CACHE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    config = load_config(cwd=tmp_path, env={"XDG_CONFIG_HOME": str(tmp_path / "CONFIG")})
+    async with AsyncExitStack() as resources:
+        yield Both(config, None, None, resources)
+
+
+async def heard(session: LiveSession, times: int) -> None:
+    """The honest box beats."""
+    link = session.state.hosts[LOCAL].link
+    for _ in range(times):
+        assert await session.wait(lambda _, before=link.heard_t: link.heard_t != before, 20)  # type: ignore[misc]
+
+
+def used() -> tuple[float, int]:
+    """CPU of this process in s, and the most memory it ever had, in bytes."""
+    return time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+async def test_a_box_that_lies(attack: Attack, ways: Both, tmp_path: Path) -> None:
+    ways.attack = attack.program
+    async with LiveSession(ways) as session:
+        session.record_to(tmp_path / "record.jsonl")
+        for name in (LOCAL, LIAR):
+            session.add(HostConfig(name=name, ssh=name))
+        session.start()
+        liar: HostState = session.state.hosts[LIAR]
+        assert await session.wait(lambda _: session.state.hosts[LOCAL].link.state == "up", 20)
+        assert await session.wait(lambda _: liar.link.state in attack.states and liar.link.state != "connecting", 20)
+        (cpu, memory), began = used(), time.monotonic()
+        await asyncio.gather(heard(session, 3), asyncio.sleep(WATCHED_S))
+        cpu_after, memory_after = used()
+        took = time.monotonic() - began
+        assert session.failure is None
+        assert session.state.hosts[LOCAL].link.state == "up"
+        assert liar.link.state in attack.states
+        assert liar.link.malformed > 0 or not attack.told
+        assert memory_after - memory < 64 << 20
+        assert (cpu_after - cpu) / took < 0.6
+    assert (tmp_path / "record.jsonl").stat().st_size < (12 << 20)
