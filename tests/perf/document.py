@@ -24,6 +24,9 @@ of header and GPU pane, which composes every widget that crosses the changed rec
 find the changed cells. Next candidates: the worker loops that look four times a second whether a server or a
 measurement has come, and the header's clock, which widens the rectangle to the top line.
 
+Of the load worker's 10 µs an event at 25,600 a second, half is the kernel's: one read an event. It was 8.8 to 10.5 µs
+in runs of one hour on cores that others used, too.
+
 ## How to measure
 
 ```
