@@ -218,7 +218,9 @@ def test_a_stalled_stream_is_started_again(hub: FakeHub, place: Place) -> None:
 
 
 @pytest.mark.slow
-def test_a_xet_store_that_answers_503_for_ever_is_tried_again_with_backoff_then_left(hub: FakeHub, place: Place) -> None:
+def test_a_xet_store_that_answers_503_for_ever_is_tried_again_with_backoff_then_left(
+    hub: FakeHub, place: Place
+) -> None:
     hub.xet, hub.faults.cas_status = True, 503  # the library retries in silence
     job = place.start(stall_s=1.5, backoff_s=0.1)
     code, end = job.end(90.0)
