@@ -12,12 +12,11 @@ from textual.command import Provider
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
-from console.intents import INTENTS, Intent, meant, refusal, twin
+from console.intents import INTENTS, Intent, key_of, meant, refusal, twin
 from console.screens.base import DeckScreen
 from console.screens.bench import BenchScreen
 from console.screens.commands import Palette
 from console.screens.deck import Deck
-from console.screens.footer import key_name
 from console.screens.frame import frame_of
 from console.screens.handlers import HANDLERS
 from console.screens.host_keys import HostKeys
@@ -34,6 +33,7 @@ from console.session.protocol import HostChoice, Session
 from console.values import clean
 from console.views.notable import notable
 from widgets.glyphs import ASCII_CLASS
+from widgets.stylesheet import LazyStylesheet
 from widgets.themes import DARK, register_themes
 
 FRAMES_PER_S = 4
@@ -88,6 +88,7 @@ class ConsoleApp(Deck):
         self.title = "gpudeck"
         register_themes(self)
         self.theme = theme
+        self.stylesheet = LazyStylesheet(variables=self.get_css_variables())
         self.set_class(ascii_only, ASCII_CLASS)
 
     async def on_mount(self) -> None:
@@ -166,8 +167,7 @@ class ConsoleApp(Deck):
     def action_help_quit(self) -> None:
         """ctrl+c copies what is selected, and never quits: say what does."""
         self.clear_notifications()
-        key = next(key_name(intent.keys[0]) for intent in self.table if intent.id == "quit")
-        self.notify(f"{key} quits, ctrl+q too; ctrl+c copies what is selected")
+        self.notify(f"{key_of('quit', self.table)} quits, ctrl+q too; ctrl+c copies what is selected")
 
     def tell_terminal(self, sequence: str) -> None:
         """Only sequences of our own making with cleaned text come here; a headless app has no terminal."""

@@ -1,10 +1,11 @@
 """Every wish of the user in one table. Key bindings, footer, help, palette and the CLI twin come from it.
 
-Lower case looks, upper case changes the box; `N` (a note in the record alone) and `space` are the exceptions.
+Lower case looks, upper case changes the box; `N` (a note for the record and the report) and `space` are the exceptions.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -46,7 +47,7 @@ class Intent(NamedTuple):
 
 
 def _needs_host(situation: Situation) -> str:
-    return "" if situation.host else "No box is open: press 0 and choose one."
+    return "" if situation.host else f"No box is open: press {key_of('screen_hosts', situation.table)} and choose one."
 
 
 def _needs_several(situation: Situation) -> str:
@@ -160,7 +161,7 @@ INTENTS: tuple[Intent, ...] = (
         where="live",
         guard=_needs_host,
     ),
-    Intent("note", ("N",), "Note", "Write a note into the recording", where="live"),
+    Intent("note", ("N",), "Note", "Write a note into the recording, and to the run being measured", where="live"),
     Intent(
         "shell",
         ("exclamation_mark",),
@@ -312,6 +313,25 @@ INTENTS: tuple[Intent, ...] = (
 _PLACES = ("RECIPE", "ID", "PATH", "REPO", "TEXT", "RUN")
 
 BY_ID = {intent.id: intent for intent in INTENTS}
+
+_KEY_NAMES = {"escape": "esc", "slash": "/", "backslash": "\\", "at": "@", "plus": "+", "minus": "-",
+              "underscore": "_"}  # fmt: skip
+
+
+def key_name(key: str) -> str:
+    """A key as the user knows it."""
+    if key in _KEY_NAMES or len(key) == 1:
+        return _KEY_NAMES.get(key, key)
+    try:
+        sign = unicodedata.lookup(key.replace("_", " ").upper())
+    except KeyError:
+        return key
+    return sign if sign.isprintable() and not sign.isspace() else key
+
+
+def key_of(intent_id: str, table: tuple[Intent, ...]) -> str:
+    """The first key of an intent, as the user knows it and, with `table`, has it."""
+    return key_name(next(one.keys[0] for one in table or INTENTS if one.id == intent_id))
 
 
 def available(situation: Situation) -> tuple[Intent, ...]:

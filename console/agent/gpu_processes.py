@@ -8,11 +8,14 @@ import pwd
 import threading
 from typing import Any
 
+from .jobs import jobs_root
 from .machine import passwd_names, text_of
 from .masking import mask_argv
+from .processes import words_of
 from .wire import is_unknown, unknown
 
 COMMAND_CHARS = 300
+JOB_MARK = "GPUDECK_JOB="
 INITIAL_NAMESPACE = "pid:[4026531836]"
 PID_LIMIT = 4194304  # of any kernel
 NOT_VISIBLE = unknown("not visible here (other namespace or user)")
@@ -56,7 +59,15 @@ def _process(pid: int, memory: Any) -> dict[str, Any]:
         "user": user_of(pid),
         "command": command_of(pid),
         "memory_bytes": unknown("the driver does not tell it per process") if memory is None else int(memory),
+        "job": job_of(pid),
     }
+
+
+def job_of(pid: int) -> str:
+    """The job in whose environment it runs, as the runner marks all that a job starts; empty when there is none."""
+    marked = [word.partition("=")[2] for word in words_of(pid, "environ") or () if word.startswith(JOB_MARK)]
+    name = marked[0] if marked else ""
+    return name if name and os.path.basename(name) == name and os.path.isdir(os.path.join(jobs_root(), name)) else ""
 
 
 def user_of(pid: int) -> Any:

@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from console.values import strict_json
+
 CATEGORIES = ("code", "maths", "chat", "summarising")
 PINNED = {
     "code": "752f40cd7b973835d5776bc2defe35622d56f4e3c954e88db25c21dd1f9501ed",
@@ -110,10 +112,10 @@ def read_prompts(path: Path) -> tuple[Prompt, ...]:
 
 def _prompt(path: Path, number: int, line: str) -> Prompt:
     try:
-        row = json.loads(line)
+        row = strict_json(line)
         text = row.get("text", row.get("prompt")) or _last_user_turn(row["messages"])
         category, limit = str(row.get("category", "")), int(row.get("max_tokens") or 0)
-    except (ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
         raise DatasetError(f"{path}:{number} is no prompt: it needs `text`, `prompt` or `messages`") from error
     if not isinstance(text, str) or not text.strip() or len(text) > MAX_PROMPT_CHARS or limit < 0:
         raise DatasetError(f"{path}:{number}: the text is empty or too long")

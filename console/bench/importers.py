@@ -15,9 +15,13 @@ from console.bench import import_others, import_sglang
 from console.bench.import_values import ImportedRun, ImportFormatError
 from console.values import clean_tree, too_deep
 
+MOST_VALUES = 2 << 20  # a few hundred MB of objects
+
 
 def import_file(data: bytes, file_name: str) -> ImportedRun:
     """The run of a result file of SGLang, vLLM, GuideLLM or AIPerf. Raises ImportFormatError."""
+    if sum(data.count(sign) for sign in (b"[", b"{", b",")) > MOST_VALUES:
+        raise ImportFormatError(f"the file {file_name} holds more than {MOST_VALUES >> 20} million values")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

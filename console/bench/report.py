@@ -45,7 +45,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def report(runs: Sequence[Run]) -> Report:
-    """Setup, results, curves, acceptance, speed-up, comparisons, refused ones with their reasons, commands."""
+    """Setup, results, curves, acceptance, speed-up, comparisons, refused ones with their reasons, notes, commands."""
     names = figures.labels(runs)
     pairs = [compare(*pair) for pair in pairs_of(runs)]
     curves = [(name, curve(base, run)) for name, base, run in _with_baselines(runs, names)]
@@ -58,9 +58,20 @@ def report(runs: Sequence[Run]) -> Report:
         _speed_up(curves),
         _comparisons([pair for pair in pairs if not pair.refused], runs, names),
         _refused([pair for pair in pairs if pair.refused], runs, names),
+        Section("Notes", _notes(runs, names)),
         Section("Commands", commands=_commands(runs)),
     ]
     return Report(title, tuple(section for section in sections if _filled(section)))
+
+
+def _notes(runs: Sequence[Run], names: list[str]) -> tuple[str, ...]:
+    """What was noted of each run, and while it was measured."""
+    return tuple(
+        f"{note.t} {name}: {note.text}"
+        for name, run in zip(names, runs, strict=True)
+        for note in run.notes
+        if note.text
+    )
 
 
 def _commands(runs: Sequence[Run]) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from console.session.live import LiveSession
 from console.session.picker import DEMO, LOCAL
 from console.session.ways import Ways
 from console.state import State
-from console.values.secrets import redact
+from console.values.secrets import redact, trace
 
 T = TypeVar("T")
 
@@ -148,6 +148,14 @@ async def reach(session: LiveSession, name: str, timeout_s: float | None) -> Non
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a command's coroutine; ctrl+c becomes exit 130 after its cleanup."""
     try:
-        return asyncio.run(work)
+        with asyncio.Runner() as runner:
+            runner.get_loop().set_exception_handler(_unheard)
+            return runner.run(work)
     except KeyboardInterrupt as error:
         raise StopError(INTERRUPTED, "Interrupted.") from error
+
+
+def _unheard(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """An error that nobody waited for: asyncio's own report knows nothing of secrets."""
+    error = context.get("exception")
+    click.echo(redact(context["message"]) + (f"\n{trace(error)}" if error else ""), err=True)

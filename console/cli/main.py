@@ -63,6 +63,11 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:  # a full disk, a folder that cannot be written: the machine's answer, no fault of ours
         where = f"{error.filename}: " if error.filename else ""
         return _fail(flags, stop.FAILED, f"{where}{error.strerror or error}.")
+    except Exception as error:  # a fault of ours; Python's own report knows nothing of secrets
+        from console.values.secrets import trace
+
+        click.echo(trace(error), err=True)
+        return _fail(flags, stop.FAILED, f"A fault of gpudeck itself: {type(error).__name__}.")
 
 
 def _call(flags: Flags, rest: list[str]) -> int:
@@ -117,7 +122,9 @@ def _fail(flags: Flags, exit_code: int, sentence: str) -> int:
     import click
 
     from console.values import dump_json
+    from console.values.secrets import redact
 
+    sentence = redact(sentence)
     if flags.json_output:
         click.echo(dump_json({"schema": "gpudeck.error/1", "exit": exit_code, "sentence": sentence}))
     else:

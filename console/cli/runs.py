@@ -160,7 +160,7 @@ def swept(runs: RunStore, sweep: str) -> list[Run]:
             continue
         key = told.recipe, told.load.get("dataset")
         first = whole.get(key)
-        whole[key] = Run(first.manifest, first.points + run.points, first.notes) if first else run
+        whole[key] = Run(first.manifest, first.points + run.points, first.notes + run.notes) if first else run
     return list(whole.values())
 
 

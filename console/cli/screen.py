@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 
@@ -47,6 +48,7 @@ async def show(
     for number in (signal.SIGTERM, signal.SIGHUP):
         # An ordered end: the app gives the terminal back, the session stops what is ours.
         loop.add_signal_handler(number, app.exit, None, 128 + number)
+    gc.freeze()  # what was imported stays: looking through it again takes longer than a frame
     await app.run_async()
     if app.return_code:
         raise SystemExit(app.return_code)

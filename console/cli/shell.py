@@ -25,7 +25,7 @@ def command(flags: Flags, host: str, dry_run: bool) -> None:
     config = configuration(flags)
     box = host_named(config, host)
     if box.name == DEMO:
-        raise StopError(USAGE, "The demo box lives only inside `gpudeck demo`; press ! there.")
+        raise StopError(USAGE, "The demo box lives only inside `gpudeck demo`; open it there.")
     if (config.settings.read_only or box.read_only) and not dry_run:
         raise StopError(GATE, f"{host} is opened read-only: a shell may change it.")
     try:

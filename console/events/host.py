@@ -69,12 +69,14 @@ class GpuGauges(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class GpuProcess(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A process that holds memory of a GPU; `pid` is the host's, even inside a container."""
+    """A process that holds memory of a GPU; `pid` is the host's, even inside a container. `job` is the job of ours
+    that started it, empty when none did."""
 
     pid: int
     user: CleanText | Unknown
     command: CleanText | Unknown
     memory_bytes: int | Unknown
+    job: CleanText = CleanText("")
 
 
 class GpuProcesses(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -76,7 +76,7 @@ class IntentIssued(Event, frozen=True, gc=False, kw_only=True):
 
 
 class NoteWritten(Event, frozen=True, gc=False, kw_only=True):
-    """A note of the user, in the record alone."""
+    """A note of the user, for the record and for the report of a run in progress."""
 
     text: CleanText
 

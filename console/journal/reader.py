@@ -13,7 +13,7 @@ from console.journal import codec
 from console.journal.header import SCHEMA, Header, RecordingError, decode_header
 from console.journal.upcast import UPCASTERS, Upcaster, upcast
 
-MAX_LINE = 4 * 1024 * 1024
+MAX_LINE = 1024 * 1024  # the longest of ours, a plan, has a seventh
 MAX_WARNINGS = 50
 _GZIP = b"\x1f\x8b"
 

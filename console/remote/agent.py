@@ -21,7 +21,8 @@ from console.values import CleanText, clean, clean_tree, strict_json
 MAX_SAMPLES = 256
 PING_EVERY_S = 5.0
 PING_LIMIT_S = 20.0
-MAX_ANSWER = 64 << 20  # bytes of a program's answer; the largest repositories need a tenth of it
+MAX_ANSWER = 32 << 20  # bytes of a program's answer; the largest repositories need a fifth of it
+PATIENCE_S = 60.0  # for the answer of a program whose own time is over
 
 
 class Agent:
@@ -114,13 +115,17 @@ class Agent:
         argv = [python, "-I", "-u", "-c", STAGE0]
         output, errors = bytearray(), bytearray()
         program = frame(bundle(package, request))
-        async with self.stream("exec", argv=argv, env=dict(env or {}), timeout_s=timeout_s, feed=True) as stream:
-            await stream.feed(program, eof=True)
-            async for part in stream:
-                (output if part["fd"] == 1 else errors).extend(base64.b64decode(part["data"]))
-                if len(output) + len(errors) > MAX_ANSWER:
-                    raise AgentError("failed", f"the program's answer is longer than {MAX_ANSWER >> 20} MiB")
-        ending = stream.result or {}
+        stream = self.stream("exec", argv=argv, env=dict(env or {}), timeout_s=timeout_s, feed=True)
+        try:
+            async with asyncio.timeout(None if timeout_s is None else timeout_s + PATIENCE_S), stream:
+                await stream.feed(program, eof=True)
+                async for part in stream:
+                    (output if part["fd"] == 1 else errors).extend(base64.b64decode(part["data"]))
+                    if len(output) + len(errors) > MAX_ANSWER:
+                        raise AgentError("failed", f"the program's answer is longer than {MAX_ANSWER >> 20} MiB")
+            ending = stream.result or {}
+        except TimeoutError:  # the agent keeps the program's time; one that does not is not waited for
+            ending = {"timed_out": True}
         if ending.get("timed_out"):
             raise AgentError("timeout", f"the program did not answer within {timeout_s:g} s")
         with contextlib.suppress(ValueError):
@@ -193,9 +198,13 @@ class Agent:
         return AgentEnded(f"The agent on the box ended {how}{words}.")
 
     async def _read_errors(self) -> None:
+        brake = Brake(time.monotonic())
         with contextlib.suppress(RemoteError):
             while chunk := await self._pipe.read_errors():
                 self._errors_tail = (self._errors_tail + chunk)[-2048:]
+                brake.unasked(len(chunk))
+                if wait_s := brake.wait_s(time.monotonic()):
+                    await asyncio.sleep(wait_s)
 
     def take(self, lines: list[bytes]) -> None:
         """Hands complete lines to whom they concern."""
@@ -247,7 +256,8 @@ class Agent:
             except TimeoutError:
                 self._finish(LinkLost(f"The agent has not answered for {PING_LIMIT_S:.0f} s."))
                 return
-            except RemoteError:
+            except RemoteError as error:
+                self._finish(ProtocolError(f"The agent answered a ping with an error: {error}."))
                 return
             now = time.monotonic()
             self.rtt_s = now - started

@@ -49,14 +49,13 @@ class ProcessPipe:
         with contextlib.suppress(ConnectionError, TimeoutError):
             async with asyncio.timeout(_CLOSE_LIMIT_S):
                 await self._stdin.wait_closed()
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_LIMIT_S):
                 await self._process.wait()
-        except TimeoutError:
-            self._process.kill()
-            await self._process.wait()
-        # asyncio closes the transport only when both pipes are read to their ends; a grandchild may hold them.
+        # Kills a process that still runs. asyncio waits until both pipes are read to their ends: nobody reads them
+        # any more, or a grandchild may hold them.
         self._process._transport.close()  # type: ignore[attr-defined]
+        await self._process.wait()
 
 
 async def open_local_agent(

@@ -14,7 +14,7 @@ from console.values import clean, strict_json
 if TYPE_CHECKING:
     from console.remote.agent import Agent
 
-MAX_PENDING = 64 << 20  # bytes of answers that nobody has taken yet
+MAX_PENDING = 16 << 20  # bytes of answers that nobody has taken yet; the longest file that is read has 4 MiB
 _CHUNK = 96 * 1024  # base64 of it, with its envelope, stays below the frame cap
 
 
@@ -30,6 +30,7 @@ class Stream:
         self._chunks: list[str] = []
         self._pending = 0
         self._news = asyncio.Event()
+        self._feeding: Stream | None = None
         self._final: dict[str, Any] | RemoteError | None = None
         self.id: int | None = None
         self.result: dict[str, Any] | None = None
@@ -54,6 +55,8 @@ class Stream:
                 self._parts.append((size, answer.d))
         else:
             self._final = self._finished(answer)
+        if self._final is not None and self._feeding is not None:
+            self._feeding.receive(AgentError("not_found", ""))
         self._news.set()
 
     def _overrun(self) -> None:
@@ -79,13 +82,19 @@ class Stream:
     async def feed(self, data: bytes, *, eof: bool = False) -> None:
         """Bytes for the standard input of an `exec` that was started with `feed=True`.
 
-        A program that is gone before it took all of them is told by its own end, not here.
+        A program that is gone before it took all of them, or an answer that was ended, is told by its own end,
+        not here.
         """
         for start in range(0, max(len(data), 1), _CHUNK):
+            if self._final is not None:
+                return
             last = start + _CHUNK >= len(data)
             piece = base64.b64encode(data[start : start + _CHUNK]).decode()
             try:
-                await self._agent.request("stdin", target=self.id, data=piece, eof=eof and last)
+                args = {"target": self.id, "data": piece, "eof": eof and last}
+                async with Stream(self._agent, "stdin", args) as self._feeding:
+                    async for _ in self._feeding:
+                        pass
             except AgentError as error:
                 if error.code != "not_found":
                     raise

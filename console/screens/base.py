@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
-from console.intents import available
+from console.intents import available, key_name
 from console.screens.deck import deck_of
-from console.screens.footer import footer, key_name, valid_key
+from console.screens.footer import footer, valid_key
 from console.screens.frame import Frame, frame_of
 from console.screens.header import paint_header
 from console.screens.note_strip import note_lines

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
+from console.intents import key_of
 from console.screens.base import DeckScreen
 from console.screens.charts import chart_of
 from console.screens.frame import Frame
@@ -28,7 +29,6 @@ COLUMNS = (
     *(Column(name, max(7, len(name)), align="right", priority=i // 3) for i, name in enumerate(POINT_HEAD[:-1])),
     Column(POINT_HEAD[-1], 12, flex=3),
 )
-NOTHING = "nothing is measured here yet: B measures the running server"
 _WORDS: dict[str, str] = {"ok": "", "warn": "", "fail": ""}
 
 
@@ -40,7 +40,7 @@ class BenchPane(DeckPane):
 
     def __init__(self) -> None:
         self._head = Lines(wrap=True, id="bench-head")
-        self._table = LineTable(COLUMNS, empty=NOTHING, id="bench-table")
+        self._table = LineTable(COLUMNS, id="bench-table")
         self._causes = Lines(wrap=True, id="bench-causes")
         super().__init__("Bench", self._head, self._table, self._causes, focusable=True, id="bench")
 
@@ -65,6 +65,8 @@ class BenchPane(DeckPane):
         fill(self._head, [Line((Cell(text, ink),)) for text, ink in head])
         fill(self._causes, [Line((Cell(text, "dim"),)) for text in causes(run)] if run else [])
         if run is None:
+            key = key_of("bench", frame.table)
+            self._table.set_empty(f"nothing is measured here yet: {key} measures the running server")
             return
         self.set_title("Bench", run.began.run)
         rows = [

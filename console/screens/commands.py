@@ -10,9 +10,8 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 
 from console.bench.presets import PRESETS
 from console.events.link import NoteWritten
-from console.intents import BY_ID, available, refusal, twin
+from console.intents import BY_ID, available, key_name, refusal, twin
 from console.screens.deck import Deck
-from console.screens.footer import key_name
 from console.screens.frame import Frame, frame_of
 from console.session.moments import parse_moment
 from console.values import clean, known

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from rich.text import Text
 from textual.app import App
 from textual.screen import Screen
 
 from console.intents import Intent
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
+from console.values.secrets import trace
 
 
 class Deck(App[None]):
@@ -21,6 +23,11 @@ class Deck(App[None]):
     host_name: str
     choices: Sequence[HostChoice]
     table: tuple[Intent, ...]
+
+    def _fatal_error(self) -> None:
+        """Textual's own report shows the values of all variables, secrets among them."""
+        if self._exception is not None:
+            self.panic(Text(trace(self._exception)))
 
     def show_host(self, name: str) -> None:
         """Show a box, opening it when it is not open."""

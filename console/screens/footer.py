@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
-
-from console.intents import INTENTS, Intent, available, refusal
+from console.intents import INTENTS, Intent, available, key_name, key_of, refusal
 from console.screens.frame import Frame
 from widgets.cells import Cell, Line, Piece
-
-_KEY_NAMES = {"escape": "esc", "slash": "/", "backslash": "\\", "at": "@", "plus": "+", "minus": "-",
-              "underscore": "_"}  # fmt: skip
-_SCREENS = "0-8"
-
-
-def key_name(key: str) -> str:
-    """A key as the user knows it."""
-    if key in _KEY_NAMES or len(key) == 1:
-        return _KEY_NAMES.get(key, key)
-    try:
-        sign = unicodedata.lookup(key.replace("_", " ").upper())
-    except KeyError:
-        return key
-    return sign if sign.isprintable() and not sign.isspace() else key
 
 
 def valid_key(key: str, frame: Frame) -> str:
@@ -40,15 +23,22 @@ def footer(frame: Frame, width: int) -> Line:
     valid = [one for one in available(situation) if not refusal(one, situation)]
     home = [one for one in valid if frame.screen in one.home and not one.footer]
     pieces: list[Piece] = [Cell(" ")]
-    left = width - len(f"{_SCREENS} screens ")
+    screens = _screens(frame)
+    left = width - len(f"{screens} screens ")
     for intent in [*(one for one in valid if one.footer), *home]:
         name, title = key_name(intent.keys[0]), f" {_short(intent)}   "
         left -= len(name) + len(title)
         if left < 0:
             break
         pieces += [Cell(name, "key"), Cell(title, "dim")]
-    pieces += [Cell(_SCREENS, "key"), Cell(" screens", "dim")]
+    pieces += [Cell(screens, "key"), Cell(" screens", "dim")]
     return Line(tuple(pieces))
+
+
+def _screens(frame: Frame) -> str:
+    """`0-8`, or every key where the user's do not follow each other."""
+    keys = [key_of(intent.id, frame.table) for intent in INTENTS if intent.id.startswith("screen_")]
+    return "0-8" if keys == list("012345678") else " ".join(keys)
 
 
 def _short(intent: Intent) -> str:

@@ -10,8 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen, Screen
 
-from console.intents import Intent, available, refusal, twin
-from console.screens.footer import key_name
+from console.intents import Intent, available, key_name, refusal, twin
 from console.screens.frame import Frame
 from widgets.cells import Cell, Line
 from widgets.lines import Lines

@@ -102,7 +102,7 @@ def _note(app: Deck, _frame: Frame) -> None:
         if text and app.session.controls:
             app.session.controls.publish(NoteWritten(text=clean(text)))
 
-    app.push_screen(AskDialog("Note", [("goes into", "the recording alone")]), written)
+    app.push_screen(AskDialog("Note", [("goes into", "the recording, and the report of a run in progress")]), written)
 
 
 HANDLERS: Mapping[str, Handler] = {

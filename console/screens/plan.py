@@ -8,6 +8,7 @@ from typing import ClassVar, cast
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from console.intents import key_of
 from console.screens.base import DeckScreen
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
@@ -29,7 +30,6 @@ from widgets.lines import Lines
 BAR_WIDTH = 28
 # The ink of each part; its letter alone is enough.
 INKS = {"weights": "series-0", "draft": "series-1", "kv": "series-2", "foreign": "warn"}
-_NO_PLAN = "No recipe has been checked: S asks the gates of one (gpudeck preflight HOST RECIPE)"
 
 
 class PlanPane(DeckPane):
@@ -44,7 +44,7 @@ class PlanPane(DeckPane):
 
     def show(self, frame: Frame) -> None:
         plan = frame.host.plan.shown if frame.host else None
-        self._head.set_lines([*_engines(frame), *(_title(plan) if plan else [Line((Cell(_NO_PLAN, "dim"),))])])
+        self._head.set_lines([*_engines(frame), *(_title(plan) if plan else [_no_plan(frame)])])
         rows = gate_rows(plan) if plan else []
         self._gates.set_gates(
             [Gate(cast(StateKind, row.kind), row.word, row.name, row.sentence, row.ways_out) for row in rows]
@@ -63,7 +63,7 @@ class FitPane(DeckPane):
     def show(self, frame: Frame) -> None:
         plan = frame.host.plan.shown if frame.host else None
         if plan is None:
-            self._lines.set_lines([Line((Cell(_NO_PLAN, "dim"),))])
+            self._lines.set_lines([_no_plan(frame)])
             return
         rows = fit_rows(plan)
         legend = [Line((Cell(LEGEND, "dim"),))] if rows else []
@@ -75,6 +75,13 @@ class PlanScreen(DeckScreen):
 
     def body(self) -> Iterable[Widget]:
         yield Vertical(PlanPane(), FitPane(), id="plan-body")
+
+
+def _no_plan(frame: Frame) -> Line:
+    key = key_of("start", frame.table)
+    return Line(
+        (Cell(f"No recipe has been checked: {key} asks the gates of one (gpudeck preflight HOST RECIPE)", "dim"),)
+    )
 
 
 def _engines(frame: Frame) -> list[Line]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from console.intents import key_of
 from console.screens.frame import Frame
 from console.session.player import Mark, Player
-from widgets.cells import Cell, Line, Piece, width_of
+from widgets.cells import Cell, Line, Piece, cut, width_of
 from widgets.glyphs import Glyphs
 
 NOTE_S = 30.0
 LEAST_BAR = 12
-_HINTS: tuple[Piece, ...] = (
-    Cell("space", "key"), Cell(" play  ", "dim"), Cell("{ }", "key"), Cell(" 10 s  ", "dim"), Cell("n", "key"),
-    Cell(" next ", "dim"),
-)  # fmt: skip
+_HINTS = ((("play",), "play "), (("back_10", "on_10"), "10 s "), (("notable",), "next"))
 
 
 def replay_line(player: Player, frame: Frame, width: int, glyphs: Glyphs) -> Line:
@@ -28,7 +26,7 @@ def replay_line(player: Player, frame: Frame, width: int, glyphs: Glyphs) -> Lin
     )
     end = Cell(f" {clock(whole)} ", "dim")
     left = width - sum(width_of(cell.text) for cell in (*head, end))
-    right = _note(frame) or _HINTS
+    right = _note(frame, left - LEAST_BAR - 1, glyphs) or _hints(frame)
     taken = 1 + sum(width_of(piece.text) for piece in right if isinstance(piece, Cell))
     if left - taken < LEAST_BAR:
         right, taken = (), 0
@@ -36,10 +34,18 @@ def replay_line(player: Player, frame: Frame, width: int, glyphs: Glyphs) -> Lin
     return Line((*head, *bar, end), right)
 
 
-def _note(frame: Frame) -> tuple[Piece, ...]:
-    """The note that was written last, for a while."""
+def _note(frame: Frame, room: int, glyphs: Glyphs) -> tuple[Piece, ...]:
+    """The note that was written last, for a while; cut where it would leave no bar."""
     notes = [text for t, text in frame.session.state.session.notes if 0 <= frame.now - t < NOTE_S]
-    return (Cell(f"note: {notes[-1][:48]} ", "strong"),) if notes else ()
+    return (Cell(cut(f"note: {notes[-1]}", room - 1, glyphs.ellipsis) + " ", "strong"),) if notes else ()
+
+
+def _hints(frame: Frame) -> tuple[Piece, ...]:
+    pieces: list[Piece] = []
+    for ids, does in _HINTS:
+        keys = " ".join(key_of(one, frame.table) for one in ids)
+        pieces += [Cell(keys, "key"), Cell(f" {does} ", "dim")]
+    return tuple(pieces)
 
 
 def _bar(ratio: float, marks: tuple[Mark, ...], whole: float, width: int, glyphs: Glyphs) -> list[Cell]:

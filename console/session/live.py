@@ -18,7 +18,7 @@ from console.config.paths import runs_dir
 from console.config.records import HostConfig, Recipe
 from console.events import Event, Stamped
 from console.events.jobs import JobAction
-from console.events.link import RecorderFailed
+from console.events.link import NoteWritten, RecorderFailed
 from console.journal import Header, Recorder, new_header
 from console.session import recipes
 from console.session.picker import Choice
@@ -36,7 +36,7 @@ from console.workers.hub_watch import HubWatch
 from console.workers.hub_wishes import ask_again, put_token, remove_stored, verify_all
 from console.workers.link import LinkWorker
 from console.workers.looks import Looks
-from console.workers.runs_watch import RunsWatch
+from console.workers.runs_watch import RunsWatch, keep_note
 from console.workers.serve_watch import ServeWatch
 from console.workers.tunnel import tunnel
 
@@ -68,6 +68,7 @@ class LiveSession:
         self._record_path: Path | None = None
         self._changed = asyncio.Event()
         self.bus.listen(self._reduce)
+        self.bus.listen(self._note)
 
     @property
     def controls(self) -> LiveSession:
@@ -292,6 +293,10 @@ class LiveSession:
     def _reduce(self, stamped: Stamped) -> None:
         reduce(self.state, stamped)
         self._changed.set()
+
+    def _note(self, stamped: Stamped) -> None:
+        if isinstance(stamped.event, NoteWritten):
+            keep_note(runs_dir(), self.state.hosts.values(), self.header.at(stamped.t), stamped.event.text)
 
     def _recorder_failed(self, path: Path, reason: str) -> None:
         self.publish(RecorderFailed(path=clean(str(path)), reason=clean(reason)))

@@ -1,4 +1,4 @@
-"""Who else computes on the GPUs: processes that belong to no server of the box and hold a share worth telling."""
+"""Who else computes on the GPUs: processes of no server of the box and no job of ours, with a share worth telling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def strangers(host: HostState) -> list[Stranger]:
     held: dict[int, tuple[GpuProcess, list[int], int]] = {}
     for gpu in gpus.values():
         for process in gpu.processes if known(gpu.processes) else ():
-            if process.pid not in own:
+            if process.pid not in own and not process.job:
                 first, numbers, total = held.get(process.pid, (process, [], 0))
                 share = process.memory_bytes if known(process.memory_bytes) else 0
                 held[process.pid] = first, [*numbers, gpu.identity.index], total + share

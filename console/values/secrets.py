@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import re
+import traceback
 from typing import NoReturn
 from urllib.parse import quote
+
+from console.values.text import clean_lines
 
 _TOKEN = re.compile(r"\b(hf_)[A-Za-z0-9]{16,}(?=[A-Za-z0-9]{4}\b)")
 _known: set[str] = set()
@@ -43,3 +46,8 @@ def redact(text: str) -> str:
         if value in text:
             text = text.replace(value, "***")
     return _TOKEN.sub(r"\1***", text) if "hf_" in text else text
+
+
+def trace(error: BaseException) -> str:
+    """A traceback that may be shown: redacted, cleaned, and without the values of variables."""
+    return "\n".join(clean_lines(redact("".join(traceback.format_exception(error)).rstrip("\n"))))

@@ -70,7 +70,7 @@ async def _deploy(
     whole = await whole_plan(box, host, recipe, accept=accept)
     _must_pass(whole, accept)
     if whole.missing and not fetch:
-        raise _FailedError("preflight", f"{'; '.join(whole.missing)}: D deploys it.")
+        raise _FailedError("preflight", f"{'; '.join(whole.missing)}: a deploy fetches it.")
     for looked in missing_looks(whole):
         await _download(box, host, recipe, looked)
     if whole.missing:

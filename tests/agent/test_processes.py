@@ -51,6 +51,28 @@ async def test_a_process_of_another_namespace_keeps_its_row(tmp_path: Path) -> N
     assert not known(hidden.memory_bytes)
 
 
+async def test_what_a_job_of_ours_started_names_the_job(tmp_path: Path) -> None:
+    """The mark of the runner is in the environment of all below a job; one that names no job is none."""
+    (tmp_path / "gpudeck" / "jobs" / "bench-1").mkdir(parents=True)
+    below = "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', 'input()'])"
+    code = f"{below}; print(child.pid, flush=True); child.wait()"
+    started = []
+    for name in ("bench-1", "bench-2", "../bench-1"):
+        env = os.environ | {"GPUDECK_JOB": name}
+        pipe = asyncio.subprocess.PIPE
+        started.append(
+            await asyncio.create_subprocess_exec(sys.executable, "-c", code, env=env, stdin=pipe, stdout=pipe)
+        )
+    lines = [await child.stdout.readline() for child in started if child.stdout]
+    pids = [int(line) for line in lines]
+    fleet = Fleet(tmp_path, 1, proc=[f"{pid} {MIB}" for pid in pids])
+    async with watched({**fleet.env(), "XDG_STATE_HOME": str(tmp_path)}, nvml=True) as box:
+        found = {process.pid: process.job for process in listed(await box.until(GpuProcessesSampled))}
+    for child in started:
+        await child.communicate(b"\n")
+    assert [found[pid] for pid in pids] == ["bench-1", "", ""]
+
+
 @pytest.fixture
 def zombie() -> Iterator[int]:
     """A process that has ended and that nobody has waited for."""

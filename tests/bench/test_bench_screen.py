@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,15 @@ import pytest
 from console.app import ConsoleApp
 from console.bench.points import Percentiles, Point
 from console.bench.store import Manifest, Note, RunStore
+from console.cli.runs import rendered
+from console.config import load_config
 from console.events import Event
 from console.events import bench as facts
 from console.events.host import GpuProcess, GpuProcesses, GpuProcessesSampled
+from console.events.link import NoteWritten
+from console.session.live import LiveSession
+from console.session.ways import Ways
+from console.state import HostState
 from console.values import CleanText, Unknown
 from console.workers.runs_watch import RunsWatch
 from tests.support.frames import check_frame, frame
@@ -185,6 +192,27 @@ async def test_a_key_exports_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     folder = tmp_path / "gpudeck" / "runs" / RUN / "exports"
     assert (folder / "points.csv").read_text().count("\n") == 4
     assert (folder / "throughput.svg").read_text().startswith("<svg")
+
+
+async def test_a_note_stands_in_the_report_of_the_run_that_was_being_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    store = RunStore(tmp_path / "gpudeck" / "runs")
+    store.create(a_manifest(RUN, "k26-ep4"))
+    async with AsyncExitStack() as resources:
+        ways = Ways(load_config(cwd=tmp_path, env={}), None, None, resources)
+        session = await resources.enter_async_context(LiveSession(ways))
+        session.state.hosts["ct200"] = HostState("ct200")
+        for event in measuring():
+            session.publish(event)
+        session.publish(NoteWritten(text=CleanText("the fan is loud")))
+        session.publish(facts.BenchEnded(host="ct200", job=JOB, run=RUN, sentence=CleanText("")))
+        session.publish(NoteWritten(text=CleanText("good night")))
+    text = rendered([store.load(RUN)], "md")
+    assert "## Notes" in text
+    assert "k26-ep4: the fan is loud" in text
+    assert "good night" not in text
 
 
 async def test_c_goes_through_the_curves_of_the_run() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from console.app import ConsoleApp
 from console.config import ConfigError, load_config
-from console.intents import INTENTS
+from console.intents import BY_ID, INTENTS, Situation, refusal
 from console.keymap import key_id, keyed, problem
 from tests.support.frames import frame
 from tests.support.gpudeck import Gpudeck
@@ -74,6 +74,21 @@ async def test_another_key_is_in_force_and_shown_and_the_old_one_does_nothing() 
         await pilot.press("f5")
         await pilot.pause()
         assert "j  Jobs" in frame(app)
+
+
+async def test_sentences_that_name_a_key_name_the_one_in_force() -> None:
+    table = keyed({"screen_hosts": "h", "start": "f6", "bench": "f7"})
+    app = ConsoleApp(PlayedSession(*link_up(), *gpus(), hosts=["ct200"]), table=table)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("4")
+        await pilot.pause()
+        assert "f6 asks the gates of one" in frame(app)
+        await pilot.press("6")
+        await pilot.pause()
+        assert "f7 measures the running server" in frame(app)
+        assert "h 1 2 3 4 5 6 7 8 screens" in frame(app)
+    nowhere = Situation(None, 0, read_only=False, replayed=False, table=table)
+    assert refusal(BY_ID["screen_host"], nowhere) == "No box is open: press h and choose one."
 
 
 def test_a_wrong_key_ends_with_its_place(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from console.config import HostConfig, load_config
+from console.remote.errors import AgentError
 from console.session.live import LiveSession
 from console.session.picker import LOCAL
 from console.session.ways import Ways
@@ -66,6 +67,11 @@ ATTACKS = (
     ),
     Attack("a second hello", "while True: say(line('hello', {'nonce': 5, 'home': [], 'pid': 'x'})); time.sleep(.05)"),
     Attack("silence", "time.sleep(600)", ("up", "stale")),
+    Attack("chunks without end", "while True: say(line('part', {'chunk': 'y' * 60000}, id=1))", ("up", "lost")),
+    Attack("samples without end", "while True: say(line('DisksSampled', {'disks': []}) * 200)", ("up", "stale")),
+    Attack("errors without end", "while True: sys.stderr.write('broken ' * 9000)"),
+    Attack("a line without end", "while True: say(b'x' * 60000)", ("lost",)),
+    Attack("a ping refused", "say(line('error', {'error': 'io', 'message': 'no'}, id=1)); time.sleep(600)", ("lost",)),
 )
 
 
@@ -121,3 +127,39 @@ async def test_a_box_that_lies(attack: Attack, ways: Both, tmp_path: Path) -> No
         assert memory_after - memory < 64 << 20
         assert (cpu_after - cpu) / took < 0.6
     assert (tmp_path / "record.jsonl").stat().st_size < (12 << 20)
+
+
+ANSWERS = """
+for asked in sys.stdin.buffer:
+    asked = json.loads(asked)
+    if asked["op"] == "exec":
+        {exec}
+    say(line("reply", {{}}, id=asked["id"]))
+"""
+ENDLESS = "while True: say(line('part', {'fd': 1, 'data': 'eHh4' * 15000}, id=asked['id']))"
+FED_THEN_ENDLESS = (
+    "target = asked['id']; continue\n    "
+    + "if asked['op'] == 'stdin':\n        "
+    + (
+        "say(line('reply', {}, id=asked['id']))\n        "
+        "while True: say(line('part', {'fd': 1, 'data': 'eHh4' * 15000}, id=target))"
+    )
+)
+NEVER = "continue"
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [(ENDLESS, "may wait here"), (FED_THEN_ENDLESS, "longer than"), (NEVER, "did not answer")],
+    ids=["without end, unfed", "without end", "never"],
+)
+async def test_a_program_on_the_box_that_answers(program: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without end or never: an error in bounded time and memory, and the agent can be closed."""
+    monkeypatch.setattr("console.remote.agent.PATIENCE_S", 1.0)
+    async with asyncio.timeout(30):
+        agent = await HostileLink(ANSWERS.format(exec=program)).open_agent()
+        _, memory = used()
+        with pytest.raises(AgentError, match=words):
+            await agent.run_program("python3", "console.payloads.introspect", {}, 10 if program != NEVER else 1)
+        await agent.close()
+    assert used()[1] - memory < 96 << 20

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,7 @@ async def main(recording: Path) -> None:
     session = Busy(recording)
     app = ConsoleApp(session)
     playing = asyncio.create_task(session.play())
+    gc.freeze()  # as console.cli.screen does
     try:
         await app.run_async()
     finally:

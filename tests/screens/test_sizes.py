@@ -99,6 +99,12 @@ def test_the_note_that_was_written_last_stands_in_the_bar_for_a_while() -> None:
     player.go_to(10.0)
     player.replay.state.session.notes.append((8.0, CleanText("night begins")))
     assert "note: night begins" in wide(player, 80)
+    long = "the fan of box two was loud again, and the second server took twice as long as the first"
+    player.replay.state.session.notes.append((9.0, CleanText(long)))
+    assert long in wide(player, 200)
+    assert "note: the fan" in wide(player, 120)
+    assert wide(player, 120).endswith("… ")
+    assert len(wide(player, 120)) in (119, 120)
     player.go_to(100.0)
     player.replay.state.session.notes.append((8.0, CleanText("night begins")))
     assert "night begins" not in wide(player, 80)

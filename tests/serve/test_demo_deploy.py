@@ -36,7 +36,7 @@ async def test_deploy_holds_memory_and_stop_gives_it_back(tmp_path: Path, monkey
         assert session.deploy("demo", "demo", fetch=False) == ""
         assert await session.wait(lambda _: host.serve.deploy is not None and host.serve.deploy.state == "failed", 60)
         assert host.serve.deploy is not None
-        assert "D deploys it" in host.serve.deploy.sentence
+        assert "a deploy fetches it" in host.serve.deploy.sentence
         assert session.deploy("demo", "demo", fetch=True) == ""
         assert await session.wait(lambda _: host.serve.deploy is not None and host.serve.deploy.step == "ready", 120)
         server = main_server(host)

@@ -15,8 +15,7 @@ from console.cli.examples import EXAMPLES
 from console.cli.flags import OPTIONS
 from console.cli.tree import tree
 from console.config.recipes import load_recipes
-from console.intents import INTENTS
-from console.screens.footer import key_name
+from console.intents import INTENTS, key_name
 from tests.support.keys_page import PAGE, keys_page
 
 ROOT = Path(__file__).parents[2]

@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 
 def tell(fault: str, trigger: str, within_s: float | None, seen_s: float | None, lost: str, left: str) -> None:
     """One run of one fault. `seen_s` is None where there is nothing to be seen; `lost` and `left` are words."""
+    _keep({"fault": fault, "trigger": trigger, "within_s": within_s, "seen_s": seen_s, "lost": lost, "left": left})
+
+
+def tell_fuzz(what: str, seconds: float, variants: int, read: int, files: int, size: int) -> None:
+    """One run of a fuzzer over a corpus of `files` files, `size` bytes together; `read` variants were still read."""
+    _keep({"fuzz": what, "seconds": seconds, "variants": variants, "read": read, "files": files, "size": size})
+
+
+def _keep(row: dict[str, Any]) -> None:
     if path := os.environ.get("GPUDECK_FAULT_LOG"):
-        row = {"fault": fault, "trigger": trigger, "within_s": within_s, "seen_s": seen_s, "lost": lost, "left": left}
         with Path(path).open("a") as file:
             file.write(json.dumps(row) + "\n")

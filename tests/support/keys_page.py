@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from console.intents import INTENTS, Intent
-from console.screens.footer import key_name
+from console.intents import INTENTS, Intent, key_name
 
 PAGE = Path(__file__).parents[2] / "docs" / "keys.md"
 HEAD = """\
@@ -13,7 +12,7 @@ HEAD = """\
 
 <!-- Written by `make keys` from console/intents.py. -->
 
-Lower case looks, upper case changes the box; `N`, a note in the record alone, and `space` on a job are the
+Lower case looks, upper case changes the box; `N`, a note for the record and the report, and `space` on a job are the
 exceptions. `?` shows the keys of the session at hand, and `:` finds any of these actions by name. In read-only mode,
 and in a replay, what would change the box is taken away.
 

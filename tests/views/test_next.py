@@ -51,8 +51,10 @@ def runs(*servers: Server) -> Event:
     return ServersSampled(host=HOST, servers=servers)
 
 
-def held_by(pid: int) -> Event:
-    process = GpuProcess(pid=pid, user=CleanText("bob"), command=CleanText("python train.py"), memory_bytes=40 * GIB)
+def held_by(pid: int, job: str = "") -> Event:
+    process = GpuProcess(
+        pid=pid, user=CleanText("bob"), command=CleanText("python train.py"), memory_bytes=40 * GIB, job=CleanText(job)
+    )
     return GpuProcessesSampled(host=HOST, gpus=(GpuProcesses(uuid=CleanText("GPU-3"), processes=(process,)),))
 
 
@@ -201,6 +203,11 @@ def test_processes_of_a_server_and_small_ones_are_no_strangers() -> None:
     few = GpuProcesses(uuid=CleanText("GPU-3"), processes=(small,))
     box(GpuProcessesSampled(host=HOST, gpus=(few,)), state=state)
     assert all("Xorg" not in step.sentence for step in next_steps(state.hosts[HOST], NOW))
+
+
+def test_a_process_of_our_own_job_is_no_stranger() -> None:
+    assert "bob" in words(box(held_by(777), state=healthy()))
+    assert "bob" not in words(box(held_by(777, "bench-1"), state=healthy()))
 
 
 def test_what_was_acknowledged_is_next_no_more_until_it_comes_again() -> None:

@@ -8,6 +8,7 @@ from textual.color import Color
 from tests.support.frames import TCSS, StyledApp
 from tests.support.gallery import Gallery
 from widgets.painted import ink_style
+from widgets.stylesheet import LazyStylesheet
 from widgets.themes import ANSI, CONTRAST, DARK, LIGHT, THEMES, apply_no_color, theme_for
 
 INKS = sorted(set(re.findall(r"\.ink--([\w-]+)", TCSS.read_text())))
@@ -55,6 +56,20 @@ async def test_every_theme_paints_and_a_change_of_theme_reaches_what_is_shown(na
         assert (before == after) == (name == DARK)
         strips = app.screen._compositor.render_strips()
         assert any(segment.style and segment.style.color == after for strip in strips for segment in strip)
+
+
+def test_rules_are_parsed_again_for_other_variables_alone() -> None:
+    sheet = LazyStylesheet(variables={"ink": "red"})
+    sheet.add_source("Label { color: $ink; }")
+    first = sheet.rules
+    sheet.set_variables({"ink": "red"})
+    sheet.reparse()
+    assert sheet.rules is first
+    sheet.set_variables({"ink": "blue"})
+    sheet.reparse()
+    assert [rule.styles.color for rule in sheet.rules] == [Color.parse("blue")]
+    sheet.add_source("Button { color: $ink; }")
+    assert len(sheet.rules) == 2
 
 
 def test_all_themes_have_the_same_variables() -> None:

@@ -101,4 +101,4 @@ class FakeHub:
             if not faults.status or faults.status_left <= 0 or not faults.hits(request.path):
                 return
             faults.status_left -= 1
-        raise HubError(faults.status, "try again later", headers=dict(faults.status_headers))
+        raise HubError(faults.status, faults.status_text, headers=dict(faults.status_headers))

@@ -16,6 +16,7 @@ class Faults:
     status: int = 0
     status_left: int = 0
     status_headers: dict[str, str] = field(default_factory=dict)
+    status_text: str = "try again later"
     paths: tuple[str, ...] = ()
     rate_bytes_s: float = 0.0
     cut_after_bytes: int = 0

@@ -49,7 +49,9 @@ class HubError(Exception):
         self.status, self.message, self.code, self.headers = status, message, code, headers or {}
 
     def answer(self) -> Answer:
-        headers = {"X-Error-Message": self.message, "Content-Type": "application/json", **self.headers}
+        headers = {"Content-Type": "application/json", **self.headers}
+        if self.message.isascii() and self.message.isprintable():  # what a header cannot carry is in the body alone
+            headers["X-Error-Message"] = self.message
         if self.code:
             headers["X-Error-Code"] = self.code
         return Answer(self.status, headers, json.dumps({"error": self.message}).encode())
