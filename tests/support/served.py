@@ -63,9 +63,11 @@ def recipe(name: str, python: Path, model_path: Path, port: int, **env: str) -> 
 
 
 @contextlib.contextmanager
-def foreign_server(python: Path, model_path: Path, port: int, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def foreign_server(
+    python: Path, model_path: Path, port: int, log: Path, *flags: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """A server that somebody started by hand, in a session of its own; killed at the end if it still runs."""
-    argv = [python, "-m", "sglang.launch_server", "--model-path", model_path, "--port", str(port)]
+    argv = [python, "-m", "sglang.launch_server", "--model-path", model_path, "--port", str(port), *flags]
     env = {**os.environ, "SGLANG_STANDIN_SPEED": SPEED}
     with log.open("wb") as file:
         process = subprocess.Popen(
