@@ -19,6 +19,8 @@ FRAME_BYTES = 256 * 1024
 CHUNK_CHARS = 96 * 1024  # escaping can double a chunk
 SAMPLES = 256
 PARTS_BYTES = 1024 * 1024
+WRITE_BYTES = 32 * 1024
+GATHER_S = 0.006  # the samples of one beat leave together: each write is a packet, and wakes the console
 
 
 def unknown(reason: Any) -> dict[str, str]:
@@ -110,19 +112,27 @@ class Outlet:
     def _write(self) -> None:
         try:
             while True:
-                with self._changed:
-                    while not self._queue:
-                        self._changed.wait()
-                    is_sample, frame = self._queue[0]
-                    self._queue.popleft()
-                    self._samples -= is_sample
-                view = memoryview(frame)
+                frames = self._next_frames()
+                view = memoryview(frames)
                 while view:
                     view = view[os.write(self._fd, view) :]
                 with self._changed:
-                    self._queued_bytes -= len(frame)
+                    self._queued_bytes -= len(frames)
                     self._changed.notify_all()
         except OSError:
             self.broken.set()
             with self._changed:
                 self._changed.notify_all()
+
+    def _next_frames(self) -> bytes:
+        """What is written next: at least one frame, and as many more as are there."""
+        with self._changed:
+            while not self._queue:
+                self._changed.wait()
+            self._changed.wait_for(lambda: self._samples < len(self._queue), GATHER_S)  # an answer waits for nobody
+            frames = b""
+            while self._queue and len(frames) < WRITE_BYTES:
+                is_sample, frame = self._queue.popleft()
+                self._samples -= is_sample
+                frames += frame
+        return frames
