@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from console.events.serve import LogRow
+from console.events.serve import LogRow, ServerProgressed
 from console.screens.deck import deck_of
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane, fill
@@ -118,7 +118,7 @@ class LogPane(DeckPane):
         self._shown: tuple[str, int] = ("", 0)
         self._older: object = None
         self._forgot = True
-        self._frame = ""
+        self._bars: tuple[ServerProgressed, ...] = ()
         super().__init__("Log", self.view, self.bar, keys="/ find  & filter", focusable=False, id="log")
 
     def show(self, frame: Frame) -> None:
@@ -128,14 +128,14 @@ class LogPane(DeckPane):
         name, count = self._shown
         if name != server.id or count > server.log_count:
             self.view.clear()
-            count = 0
+            count, self._bars = 0, ()
             self.set_title("Log", server.id)
         new = min(server.log_count - count, len(server.log))
         lines = [_line(row) for row in islice(server.log, len(server.log) - new, None)]
         if new < server.log_count - count:
             lines.insert(0, LogLine(f"… {server.log_count - count - new} lines before are in the box's file", "debug"))
         self._shown = (server.id, server.log_count)
-        self.view.extend([*lines, *self._bar_line(server)])
+        self.view.extend([*lines, *self._bar_lines(server)])
         if server.older is not None and server.older is not self._older:
             self._older, self._forgot = server.older, False
             self.view.extend_back([_line(row) for row in server.older.rows])
@@ -150,14 +150,14 @@ class LogPane(DeckPane):
         """Following forgets what was read back."""
         self._forgot = self._forgot or event.follow
 
-    def _bar_line(self, server: ServerState) -> list[LogLine]:
-        """The progress bar as one line that renews itself."""
-        bar = server.progress
-        text = f"{bar.task or 'progress'} {bar.done}/{bar.total}" if bar else ""
-        if text == self._frame:
-            return []
-        self._frame = text
-        return [LogLine(text, "debug", progress=bar.task or "progress")] if bar else []
+    def _bar_lines(self, server: ServerState) -> list[LogLine]:
+        """Each progress bar as one line that renews itself, to its last frame."""
+        told, self._bars = self._bars, tuple(server.bars)
+        return [
+            LogLine(f"{bar.task or 'progress'} {bar.done}/{bar.total}", "debug", progress=bar.task or "progress")
+            for bar in self._bars
+            if bar not in told
+        ]
 
 
 def _line(row: LogRow) -> LogLine:

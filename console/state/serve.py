@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LOG_LINES = 5000
 GAUGE_RING = 300
+BARS_KEPT = 8
 ENDED_KEPT = 8
 ENDED = ("stopped", "crashed")
 SERVE_JOB = "serve"
@@ -34,6 +35,7 @@ class ServerState:
     phase_t: float = 0.0
     phases: list[tuple[facts.ServerPhase, bool, float]] = field(default_factory=list)
     progress: facts.ServerProgressed | None = None
+    bars: deque[facts.ServerProgressed] = field(default_factory=lambda: deque(maxlen=BARS_KEPT))
     log: deque[facts.LogRow] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
     log_count: int = 0
     log_skipped_bytes: int = 0
@@ -149,7 +151,11 @@ def _enter(server: ServerState, phase: facts.ServerPhase, t: float, draft: bool 
 
 
 def _progressed(host: HostState, event: facts.ServerProgressed, _t: float) -> None:
-    _server(host, event.server).progress = event
+    server = _server(host, event.server)
+    server.progress = event
+    if server.bars and server.bars[-1].task == event.task:
+        server.bars.pop()
+    server.bars.append(event)
 
 
 def _measured(host: HostState, event: facts.ServerMeasured, _t: float) -> None:

@@ -82,9 +82,13 @@ class LogReading:
         """The facts of one part: {data, next, inode}."""
         begins, self.offset, self.inode = self.offset, part["next"], part["inode"]
         records = self._parser.feed(base64.b64decode(part["data"]))
+        finished: list[Event] = []
         for record in records:
+            bar = self.story.progress
             self.story.add(record)
-        return [*self._rows(records, begins), *self._news()]
+            if bar is not None and self.story.progress is None:  # its phase is over: the last frame is told, too
+                finished += self._progressed(bar)
+        return [*self._rows(records, begins), *finished, *self._news()]
 
     def _rows(self, records: list[Record], begins: int) -> list[Event]:
         rows = shown_rows(records)
@@ -107,12 +111,17 @@ class LogReading:
         self._phases = len(story.phases)
         bar = self._parser.frame or story.progress
         if bar is not None and story.progress is not None:
-            shown = (bar.fields["task"], bar.fields["done"], bar.fields["total"])
-            if shown != self._bar:
-                self._bar = shown
-                task = clean(str(shown[0] or ""))
-                facts.append(ServerProgressed(host=host, server=server, task=task, done=shown[1], total=shown[2]))
+            facts += self._progressed(bar)
         return facts + self._measurement()
+
+    def _progressed(self, bar: Record) -> list[Event]:
+        """A frame of a progress bar, unless it was told last."""
+        shown = (bar.fields["task"], bar.fields["done"], bar.fields["total"])
+        if shown == self._bar:
+            return []
+        self._bar = shown
+        task = clean(str(shown[0] or ""))
+        return [ServerProgressed(host=self.host, server=self.server, task=task, done=shown[1], total=shown[2])]
 
     def _measurement(self) -> list[Event]:
         story = self.story

@@ -98,3 +98,20 @@ async def test_a_rotated_log_is_read_from_its_start(agent: Agent, tmp_path: Path
     log.write_text(lines(10, 15))
     await watched.catch_up(log)
     assert watched.numbers == list(range(15))
+
+
+async def test_a_progress_bar_is_told_to_its_last_frame(agent: Agent, tmp_path: Path) -> None:
+    """Its last frame and the next phase come in one read: the bar must not stay where it was seen last."""
+    log, watched = tmp_path / "log", Watched(agent)
+    bar = "\rLoading safetensors checkpoint shards:  {0}% Completed | {1}/24 [00:01<00:01,  1.35it/s]"
+    begun = "[2026-11-30 00:00:00 TP0] Load weight begin. avail mem=94.50 GB\n"
+    log.write_text(begun + bar.format(83, 20) + bar.format(87, 21))
+    await watched.catch_up(log)
+    server = watched.state.hosts["box"].serve.servers[ID]
+    assert [(one.done, one.total) for one in server.bars] == [(20, 24)]  # the one behind it has no end yet
+    ended = "\n[2026-11-30 00:00:01 TP0] KV Cache is allocated. #tokens: 8192, K size: 1.00 GB, V size: 1.00 GB\n"
+    with log.open("a") as file:
+        file.write(bar.format(100, 24) + ended)
+    await watched.catch_up(log)
+    assert (server.phase, server.progress) == ("kv", None)
+    assert [(one.done, one.total) for one in server.bars] == [(24, 24)]

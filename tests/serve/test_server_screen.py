@@ -43,9 +43,7 @@ async def test_deploy_watch_and_stop(box: Box, config: Config) -> None:
                 assert await session.wait(lambda state: bool(test(state.hosts["local"])), 30)
                 await pilot.pause()
 
-            await reach(
-                lambda host: host.serve.revisions if hasattr(host.serve, "revisions") else host.link.state == "up"
-            )
+            await reach(lambda host: host.link.state == "up")
             await pilot.press("D")
             await pilot.press(*"tiny", "enter")
             await pilot.pause()
@@ -57,7 +55,10 @@ async def test_deploy_watch_and_stop(box: Box, config: Config) -> None:
             await pilot.press(*"tiny", "enter")
             await reach(lambda host: host.plan.shown and host.plan.shown.verdict)
             await pilot.press("enter")
-            await reach(lambda host: host.serve.deploy and host.serve.deploy.step == "ready")
+            await reach(lambda host: host.serve.deploy and host.serve.deploy.state in ("done", "failed"))
+            deployed = session.state.hosts["local"].serve.deploy
+            assert deployed is not None
+            assert deployed.step == "ready", deployed.sentence
             server = main_server(session.state.hosts["local"])
             assert server is not None
             assert server.phase == "ready"
