@@ -9,13 +9,16 @@ from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
 
-from widgets.cells import Line
+from widgets.cells import Cell, Line
 from widgets.layout import line_spans, overlay, wrap_line
 from widgets.painted import Painted
 
 
 class Lines(Painted):
-    """Paints lines; `wrap=True` breaks long ones at spaces, else they are cut with the ellipsis."""
+    """Paints lines; `wrap=True` breaks long ones at spaces, else they are cut with the ellipsis.
+
+    So is what a `max-height` in cells leaves no room for.
+    """
 
     ALLOW_SELECT = True
     DEFAULT_CSS = "Lines { height: auto; }"
@@ -38,7 +41,13 @@ class Lines(Painted):
         """The lines as they are shown in `width` cells."""
         if not self.wrap or width <= 0:
             return list(self._given)
-        return [part for line in self._given for part in wrap_line(line, width, self.glyphs)]
+        lines = [part for line in self._given for part in wrap_line(line, width, self.glyphs)]
+        limit = self.styles.max_height
+        most = int(limit.value) - self.gutter.height if limit is not None and limit.is_cells else len(lines)
+        if 0 < most < len(lines):
+            last = lines[most - 1]
+            lines[most - 1 :] = [Line((*last.left, Cell(f" {self.glyphs.ellipsis}", "dim")), last.right)]
+        return lines
 
     def reflow(self) -> None:
         """Lay the lines out again, for other contents or another width."""

@@ -69,6 +69,7 @@ class BenchPane(DeckPane):
             self._table.set_empty(f"nothing is measured here yet: {key} measures the running server")
             return
         self.set_title("Bench", run.began.run)
+        self._table.set_empty("no point is measured yet")
         rows = [
             Row((State(cast(StateKind, row.kind), _WORDS[row.kind]), *(Cell(cell) for cell in row.cells)), key=row.key)
             for row in point_rows(run)

@@ -132,9 +132,14 @@ def _verified(box: HostState, event: hub.RepoVerified, t: float) -> None:
         box.alerts.leave(f"repo {event.repo}", t)
         box.alerts.tell("proved", f"{event.repo} proved: {event.ok} of {event.files} files", t)
         return
-    said = f"{event.repo}: {len(event.bad)} files are not what they must be"
+    said = f"{event.repo}: {bad_files(len(event.bad))}"
     box.alerts.hold(f"repo {event.repo}", "fail", said, t, once=True)
     box.alerts.tell("proved", said, t)
+
+
+def bad_files(count: int) -> str:
+    """What a verification found wrong."""
+    return "1 file is not what it must be" if count == 1 else f"{count} files are not what they must be"
 
 
 def _progressed(box: HostState, event: hub.DownloadProgressed, t: float) -> None:

@@ -45,7 +45,7 @@ def headline(run: BenchRun, now: float, util_pct: float | Unknown) -> list[tuple
         told = (text, "warn") if text else (f"measured; stored as {began.run}", "ok")
         return [*lines, told, *((line, "") for line in compared_lines(run))]
     if run.step is not None:
-        words = f"{run.step.point or 'worker'}: {STEP_WORDS[run.step.step]} since {format_duration(now - run.step_t)}"
+        words = f"{run.step.point or 'worker'}: {STEP_WORDS[run.step.step]} for {format_duration(now - run.step_t)}"
         lines.append((words, "busy"))
     if run.ticks:
         lines += _live(run.ticks[-1], util_pct)

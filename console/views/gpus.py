@@ -18,7 +18,7 @@ _NOT_ASKED = ("not sampled yet", "not read", "not asked")
 class GpuRow(NamedTuple):
     """`util` and `memory` are ratios 0…1, None where unknown; `kind` is the kind of state, `word` its name.
 
-    `mode` stands in for the utilisation where there is none (`n/a (MIG)`); `capped`: held at its power limit, which
+    `mode` stands in for the utilisation where there is none (`MIG`); `capped`: held at its power limit, which
     is normal under load.
     """
 
@@ -75,7 +75,7 @@ def _row(gpu: Gpu, now: float) -> GpuRow:
         word=word,
         owner=_owner(gpu),
         history=tuple(value / 100 if known(value) else None for value in gpu.util_ring),
-        mode="n/a (MIG)" if gpu.identity.mig_enabled is True else "",
+        mode="MIG" if gpu.identity.mig_enabled is True else "",
         capped=known(throttle) and "power_cap" in throttle,
     )
 

@@ -9,7 +9,7 @@ from console.events.link import HostKeyAsked, HostKeyChanged
 from console.gates.access import access_gate
 from console.gates.plan import blockers
 from console.state import HostState
-from console.state.alert_watch import xid_id
+from console.state.alert_watch import bad_files, xid_id
 from console.state.host import gpu_state
 from console.state.serve import ENDED
 from console.state.strangers import strangers
@@ -122,7 +122,7 @@ def _gates(host: HostState, _now: float) -> Iterator[Next]:
             yield Next("fail", f"download of {fell_short_sentence(repo.fell_short)}", "3", f"repo {repo.id}")
         if repo.verified is not None and repo.verified.result != "ok":
             bad = len(repo.verified.bad)
-            yield Next("fail", f"{repo.id}: {bad} files are not what they must be", "3", f"repo {repo.id}")
+            yield Next("fail", f"{repo.id}: {bad_files(bad)}", "3", f"repo {repo.id}")
     if _living(host):
         return
     plan = host.plan.shown

@@ -120,7 +120,7 @@ def truncated_and_stopped(night: Night) -> None:
     night.pane.keys("3")
     night.pane.wait("Hugging Face")
     night.confirm("V", "Verify what is stored")
-    night.pane.wait("1 files are not what they must be")
+    night.pane.wait("1 file is not what it must be")
     night.pane.keys("5")
     night.confirm("X", "Stop the server")
     night.pane.wait("memory is back")

@@ -104,7 +104,7 @@ def test_mig_has_no_utilisation_and_its_parts_have_memory() -> None:
     parent = identified(identity(0, mig_enabled=True, mig_devices=(part,)))
     host = box(parent, sampled(gauges(0, util_pct=MIG, memory_util_pct=MIG)))
     (shown,) = gpu_rows(host, 1.0)
-    assert (shown.util, shown.util_text, shown.mode, shown.word) == (None, "n/a", "n/a (MIG)", "ok")
+    assert (shown.util, shown.util_text, shown.mode, shown.word) == (None, "n/a", "MIG", "ok")
     assert mig_lines(host) == ["GPU 0: MIG 1g.18gb  2.0 GiB of 18.0 GiB used, utilisation n/a (MIG)  MIG-1"]
     assert "n/a (MIG)" in "\n".join(status_lines(host, 1.0))
     gpu = status(host, 1.0)["gpus"][0]

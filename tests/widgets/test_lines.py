@@ -79,3 +79,16 @@ async def test_free_lines_wrap_grow_and_can_be_copied() -> None:
         await pilot.hover(lines, offset=(14, 1))
         await pilot.mouse_up(lines, offset=(14, 1))
         assert app.screen.get_selected_text() == "gpudeck serve ct200\n  start k26-tp8"
+
+
+async def test_what_a_height_leaves_no_room_for_is_cut_with_the_ellipsis() -> None:
+    app = LinesApp()
+    async with app.run_test(size=(20, 12)) as pilot:
+        lines = app.query_one("#free", Lines)
+        lines.styles.max_height = 2
+        lines.set_lines([Line((Cell("one two three four five six seven eight nine"),))])
+        await pilot.pause()
+        shown = [line.strip() for line in frame(app).splitlines() if "one" in line or "…" in line or "eight" in line]
+        assert shown[0].startswith("one two")
+        assert shown[1].endswith("…")
+        assert "eight" not in "".join(shown)
