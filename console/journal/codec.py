@@ -1,7 +1,7 @@
 """One fact, one line: `[seq, t, "Kind", {fields}]`.
 
-Recordings hold cleaned text, but one from a stranger may hold anything: a line with a suspicious byte takes the
-slow path, where every string is cleaned again.
+Recordings hold cleaned text, but one from a stranger may hold anything: a long line, or one with a suspicious
+byte, takes the slow path, where every string is cleaned again.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _SUSPECT = re.compile(
     rb"|\xe1(?:\xaa[\xb0-\xbf]|\xab|\xb7)|\xe2(?:\x80[\x8b\x8e\x8f\xa8-\xae]|\x81[\xa0-\xa9]|\x83[\x90-\xbf])"
     rb"|\xef(?:\xbb\xbf|\xb8[\xa0-\xaf])"
 )
+
+LONG = 64 * 1024  # a longer line may hold a string that is longer than ours: it is cut
 
 Line = tuple[int, float, str, msgspec.Raw]
 
@@ -68,7 +70,7 @@ def decode_fact(line: Line) -> Stamped:
 def _is_suspect(raw: bytes) -> bool:
     """Most lines are plain ASCII without an escape: three fast searches instead of one slow one."""
     plain = raw.isascii() and b"\\" not in raw and b"\x7f" not in raw
-    return not plain and _SUSPECT.search(raw) is not None
+    return len(raw) > LONG or (not plain and _SUSPECT.search(raw) is not None)
 
 
 def decode_fields(raw: msgspec.Raw | bytes) -> dict[str, Any]:

@@ -46,9 +46,6 @@ class ProcessPipe:
 
     async def close(self) -> None:
         self._stdin.close()
-        with contextlib.suppress(ConnectionError, TimeoutError):
-            async with asyncio.timeout(_CLOSE_LIMIT_S):
-                await self._stdin.wait_closed()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_LIMIT_S):
                 await self._process.wait()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from console.events.bench import RunsListed
@@ -15,6 +15,8 @@ from console.state.link import Link
 from console.state.plan import Plans
 from console.state.serve import Serve
 from console.values import CleanText
+
+NOTES_KEPT = 1000
 
 
 @dataclass
@@ -41,7 +43,7 @@ class SessionState:
     recorder_failure: CleanText = CleanText("")
     runs: RunsListed | None = None
     runs_revision: int = 0
-    notes: list[tuple[float, CleanText]] = field(default_factory=list)
+    notes: deque[tuple[float, CleanText]] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))
     unknown_kinds: Counter[str] = field(default_factory=Counter)
     unknown_fields: int = 0
 

@@ -24,6 +24,8 @@ HOST_REDUCERS: dict[type[Event], tuple[str, HostReducer]] = {
     kind: (name, reducer) for name, reducers in _SLICES for kind, reducer in reducers.items()
 }
 
+MOST_HOSTS = 500  # a recording that names more is none of ours
+
 
 def reduce(state: State, stamped: Stamped) -> None:
     """Fold one fact into the state, in place."""
@@ -37,6 +39,8 @@ def reduce(state: State, stamped: Stamped) -> None:
         return
     box = state.hosts.get(event.host)
     if box is None:
+        if len(state.hosts) >= MOST_HOSTS:
+            return
         box = state.hosts[event.host] = HostState(event.host)
     name, reducer = HOST_REDUCERS[type(event)]
     reducer(box, event, stamped.t)

@@ -12,6 +12,8 @@ from console.events.bench import RunsListed
 if TYPE_CHECKING:
     from console.state.model import State
 
+KINDS_TOLD = 100
+
 
 def _note(state: State, event: facts.NoteWritten, t: float) -> None:
     state.session.notes.append((t, event.text))
@@ -27,7 +29,9 @@ def _runs(state: State, event: RunsListed, _t: float) -> None:
 
 
 def _unknown(state: State, event: facts.UnknownEvent, _t: float) -> None:
-    state.session.unknown_kinds[event.kind] += 1
+    kinds = state.session.unknown_kinds
+    if event.kind in kinds or len(kinds) < KINDS_TOLD:
+        kinds[event.kind] += 1
 
 
 def _intent(_state: State, _event: facts.IntentIssued, _t: float) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NewType
 CleanText = NewType("CleanText", str)
 
 MAX_CHARS = 4096
+MOST_READ = 64 * 1024  # characters of a line that are looked at, a progress bar's frames among them
 
 _SEQUENCES = re.compile(
     r"(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])"  # OSC, DCS, SOS, PM, APC, in 7 and 8 bits …
@@ -45,6 +46,7 @@ def clean(text: str | bytes, limit: int = MAX_CHARS) -> CleanText:
             if len(text) > 4 * limit
             else text.decode("utf-8", "replace")
         )
+    text = text[: max(MOST_READ, 4 * limit)]
     if len(text) <= limit and not _SUSPECT.search(text):
         return CleanText(text)
     text = _SEQUENCES.sub("", text)

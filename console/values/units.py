@@ -13,9 +13,13 @@ _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 Number = int | float | Unknown
 
+MOST = 1e30  # a stranger's number may be longer than any float
+
 
 def _scaled(value: float, base: float, units: tuple[str, ...]) -> str:
     """Scale to the largest unit below the value; a rounding that reaches the next unit takes it."""
+    if abs(value) > MOST:
+        return f"{'-' if value < 0 else ''}∞ {units[-1]}"
     index = 0
     while index < len(units) - 1 and abs(round(value, 1 if index else 0)) >= base:
         value /= base

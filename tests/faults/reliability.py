@@ -49,8 +49,8 @@ def document(rows: Iterable[dict[str, Any]], today: str) -> str:
     from tests.serve.test_hostile_lines import BEGINNINGS, UNITS
 
     return TEXT.format(
-        today=today, table=table(row for row in kept if "fault" in row), corpus=len(CORPUS), names=", ".join(CORPUS), units=len(UNITS),
-        beginnings=len(BEGINNINGS), fuzz=fuzzed(kept),
+        today=today, table=table(row for row in kept if "fault" in row), corpus=len(CORPUS), names=", ".join(CORPUS),
+        units=len(UNITS), beginnings=len(BEGINNINGS), fuzz=fuzzed(kept),
     )  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def fuzzed(rows: Iterable[dict[str, Any]]) -> str:
         if "fuzz" in row:
             kinds.setdefault(row["fuzz"], []).append(row)
     lines = [
-        f"- {what[:1].upper()}{what[1:]} (corpus: {runs[-1]['files']} files, {runs[-1]['size'] / 1e6:.1f} MB unpacked): "
+        f"- {what[:1].upper()}{what[1:]} (corpus: {runs[-1]['files']} files, {runs[-1]['size'] / 1e6:.1f} MB): "
         f"{sum(run['variants'] for run in runs)} damaged variants in {sum(run['seconds'] for run in runs):.0f} s, "
         f"{sum(run['read'] for run in runs)} of them still readable; the others were refused in one sentence."
         for what, runs in kinds.items()

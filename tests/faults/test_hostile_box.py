@@ -22,7 +22,7 @@ from tests.support.hostile_box import HostileLink
 
 pytestmark = pytest.mark.slow
 LIAR = "liar"
-WATCHED_S = 3.0
+WATCHED_S = 2.0
 
 
 class Attack(NamedTuple):
@@ -32,8 +32,10 @@ class Attack(NamedTuple):
     program: str
     states: tuple[str, ...] = ("up",)
     told: bool = False  # what was no frame, or came too fast, is counted
+    words: str = ""  # that the link's sentence says when it is given up
 
 
+AGAIN = ("up", "lost", "connecting")  # it is given up, and tried again: it greets well
 ATTACKS = (
     Attack("heartbeats without end", "while True: say(line('heartbeat', {}) * 500)"),
     Attack("junk without end", "while True: say(b'junk ' * 1000 + b'\\n')", ("up", "stale"), told=True),
@@ -67,11 +69,17 @@ ATTACKS = (
     ),
     Attack("a second hello", "while True: say(line('hello', {'nonce': 5, 'home': [], 'pid': 'x'})); time.sleep(.05)"),
     Attack("silence", "time.sleep(600)", ("up", "stale")),
-    Attack("chunks without end", "while True: say(line('part', {'chunk': 'y' * 60000}, id=1))", ("up", "lost")),
+    Attack("chunks without end", "while True: say(line('part', {'chunk': 'y' * 60000}, id=1))", AGAIN, words="ping"),
     Attack("samples without end", "while True: say(line('DisksSampled', {'disks': []}) * 200)", ("up", "stale")),
-    Attack("errors without end", "while True: sys.stderr.write('broken ' * 9000)"),
-    Attack("a line without end", "while True: say(b'x' * 60000)", ("lost",)),
-    Attack("a ping refused", "say(line('error', {'error': 'io', 'message': 'no'}, id=1)); time.sleep(600)", ("lost",)),
+    Attack("errors without end", "while True: sys.stderr.write('broken ' * 9000)", ("up", "stale")),
+    Attack("a line without end", "while True: say(b'x' * 60000)", AGAIN, words="longer"),
+    Attack(
+        "a ping refused",
+        "for asked in sys.stdin.buffer:\n"
+        " say(line('error', {'error': 'io', 'message': 'no'}, id=json.loads(asked)['id']))",
+        AGAIN,
+        words="answered a ping with an error",
+    ),
 )
 
 
@@ -88,6 +96,7 @@ class Both(Ways):
 async def ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Both]:
     for kind in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+    monkeypatch.setattr("console.remote.local._CLOSE_LIMIT_S", 0.5)  # none of them goes by itself
     config = load_config(cwd=tmp_path, env={"XDG_CONFIG_HOME": str(tmp_path / "CONFIG")})
     async with AsyncExitStack() as resources:
         yield Both(config, None, None, resources)
@@ -116,8 +125,10 @@ async def test_a_box_that_lies(attack: Attack, ways: Both, tmp_path: Path) -> No
         liar: HostState = session.state.hosts[LIAR]
         assert await session.wait(lambda _: session.state.hosts[LOCAL].link.state == "up", 20)
         assert await session.wait(lambda _: liar.link.state in attack.states and liar.link.state != "connecting", 20)
+        if attack.words:
+            assert await session.wait(lambda _: attack.words in liar.link.sentence, 20)
         (cpu, memory), began = used(), time.monotonic()
-        await asyncio.gather(heard(session, 3), asyncio.sleep(WATCHED_S))
+        await asyncio.gather(heard(session, 2), asyncio.sleep(WATCHED_S))
         cpu_after, memory_after = used()
         took = time.monotonic() - began
         assert session.failure is None
@@ -156,6 +167,7 @@ NEVER = "continue"
 async def test_a_program_on_the_box_that_answers(program: str, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without end or never: an error in bounded time and memory, and the agent can be closed."""
     monkeypatch.setattr("console.remote.agent.PATIENCE_S", 1.0)
+    monkeypatch.setattr("console.remote.local._CLOSE_LIMIT_S", 0.5)
     async with asyncio.timeout(30):
         agent = await HostileLink(ANSWERS.format(exec=program)).open_agent()
         _, memory = used()
