@@ -58,6 +58,7 @@ class Login:
         self._known = KnownHosts(())
         self._keys: list[asyncssh.SSHKeyPair] = []
         self._locked: list[LockedKey] = []
+        self._shut: list[LockedKey] = []  # asked for, and nobody knew the passphrase
         self._password: str | None = None
         self._answers: dict[str, str] | None = {} if secrets.can_ask else None
 
@@ -86,7 +87,7 @@ class Login:
 
     async def _try_all(self, identities: Identities) -> Opened:
         """Attempts with what is at hand; each denial may be answered by one more secret from a person."""
-        self._keys, self._locked = list(identities.usable), list(identities.locked)
+        self._keys, self._locked, self._shut = list(identities.usable), list(identities.locked), []
         self._password = self._secrets.password(self._hop)
         if not self._keys:
             await self._unlock()
@@ -97,7 +98,9 @@ class Login:
             outcome = await self._attempt()
         if isinstance(outcome, Opened):
             return outcome
-        skipped = (*identities.skipped, *(f"{key.path} (needs a passphrase)" for key in self._locked))
+        locked = [f"{key.path} (needs a passphrase)" for key in self._locked]
+        shut = [f"{key.path} (not unlocked)" for key in self._shut]
+        skipped = (*identities.skipped, *locked, *shut)
         raise PermissionDenied(self._hop.user, self._hop.host, tuple(outcome.offered), tuple(outcome.tried), skipped)
 
     async def _ask_more(self, denied: Observer) -> bool:
@@ -118,7 +121,10 @@ class Login:
         found: list[asyncssh.SSHKeyPair] = []
         if self._secrets.can_ask:
             for key in self._locked:
-                found += await self._secrets.unlock(key)
+                opened = await self._secrets.unlock(key)
+                found += opened
+                if not opened:
+                    self._shut.append(key)
             self._locked = []
         self._keys = [*found, *self._keys]
         return bool(found)
