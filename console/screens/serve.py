@@ -135,7 +135,9 @@ class LogPane(DeckPane):
         if new < server.log_count - count:
             lines.insert(0, LogLine(f"… {server.log_count - count - new} lines before are in the box's file", "debug"))
         self._shown = (server.id, server.log_count)
-        self.view.extend([*lines, *self._bar_lines(server)])
+        bars = self._bar_lines(server)
+        past = count == 0 and server.phase == "ready"  # the bars of its start are older than what it says now
+        self.view.extend([*bars, *lines] if past else [*lines, *bars])
         if server.older is not None and server.older is not self._older:
             self._older, self._forgot = server.older, False
             self.view.extend_back([_line(row) for row in server.older.rows])
