@@ -88,6 +88,13 @@ class RecorderFailed(Event, frozen=True, gc=False, kw_only=True):
     reason: CleanText
 
 
+class WorkerFailed(Event, frozen=True, gc=False, kw_only=True):
+    """A fault of gpudeck itself ended a task of the session; the others go on."""
+
+    task: CleanText
+    reason: CleanText
+
+
 class UnknownEvent(Event, frozen=True, kw_only=True):
     """A line of a recording whose kind this version does not know: kept, counted, shown."""
 
@@ -106,4 +113,5 @@ EVENTS = (
     IntentIssued,
     NoteWritten,
     RecorderFailed,
+    WorkerFailed,
 )

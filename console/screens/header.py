@@ -67,6 +67,8 @@ def _right(frame: Frame) -> list[Part]:
         parts += [Part((Cell(" recording stopped ", "alarm"),)), Part((Cell(f" {failure} ", "alarm"),), 1)]
     elif session.recording:
         parts.append(Part((State("busy", "REC"),), 1))
+    if fault := session.state.session.worker_failure:
+        parts += [Part((Cell(" a fault of gpudeck ", "alarm"),)), Part((Cell(f" {fault} ", "alarm"),), 1)]
     kind, text = badge(frame.host) if frame.host else ("ok", "")
     if text:
         parts.append(Part((State(cast(StateKind, kind), text),), 1))

@@ -18,7 +18,7 @@ from console.config.paths import runs_dir
 from console.config.records import HostConfig, Recipe
 from console.events import Event, Stamped
 from console.events.jobs import JobAction
-from console.events.link import NoteWritten, RecorderFailed
+from console.events.link import NoteWritten, RecorderFailed, WorkerFailed
 from console.journal import Header, Recorder, new_header
 from console.session import recipes
 from console.session.picker import Choice
@@ -26,7 +26,7 @@ from console.session.ways import Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
 from console.values import clean
-from console.values.secrets import Secret
+from console.values.secrets import Secret, redact
 from console.workers import jobs
 from console.workers.bench_start import recipe_of, start_bench
 from console.workers.bench_watch import BenchWatch
@@ -301,8 +301,10 @@ class LiveSession:
     def _recorder_failed(self, path: Path, reason: str) -> None:
         self.publish(RecorderFailed(path=clean(str(path)), reason=clean(reason)))
 
-    def _task_failed(self, _name: str, error: BaseException) -> None:
+    def _task_failed(self, name: str, error: BaseException) -> None:
         self.failure = error
+        reason = redact(f"{type(error).__name__}: {error}")
+        self.publish(WorkerFailed(task=clean(name), reason=clean(reason)))
         self._changed.set()
 
     async def __aenter__(self) -> Self:

@@ -41,6 +41,7 @@ class SessionState:
     """What is true of the console itself."""
 
     recorder_failure: CleanText = CleanText("")
+    worker_failure: CleanText = CleanText("")
     runs: RunsListed | None = None
     runs_revision: int = 0
     notes: deque[tuple[float, CleanText]] = field(default_factory=lambda: deque(maxlen=NOTES_KEPT))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from console.events import Event
 from console.events import link as facts
 from console.events.bench import RunsListed
+from console.values import CleanText
 
 if TYPE_CHECKING:
     from console.state.model import State
@@ -21,6 +22,10 @@ def _note(state: State, event: facts.NoteWritten, t: float) -> None:
 
 def _recorder(state: State, event: facts.RecorderFailed, _t: float) -> None:
     state.session.recorder_failure = event.reason
+
+
+def _worker(state: State, event: facts.WorkerFailed, _t: float) -> None:
+    state.session.worker_failure = CleanText(f"{event.task}: {event.reason}")
 
 
 def _runs(state: State, event: RunsListed, _t: float) -> None:
@@ -41,6 +46,7 @@ def _intent(_state: State, _event: facts.IntentIssued, _t: float) -> None:
 REDUCERS: dict[type[Event], Callable[[State, Any, float], None]] = {
     facts.NoteWritten: _note,
     facts.RecorderFailed: _recorder,
+    facts.WorkerFailed: _worker,
     facts.UnknownEvent: _unknown,
     facts.IntentIssued: _intent,
     RunsListed: _runs,

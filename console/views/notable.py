@@ -6,14 +6,14 @@ from console.events import Stamped
 from console.events.bench import BenchEnded, PointFailed, PointMeasured
 from console.events.host import DisksSampled, GpusIdentified, GpusSampled, ProbeFailed, ProbeStuck, XidReported
 from console.events.hub import DownloadFellShort, RepoVerified
-from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteWritten, RecorderFailed
+from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteWritten, RecorderFailed, WorkerFailed
 from console.events.plan import PlanChecked
 from console.events.serve import ServerEnded, ServerProved, ServerRequestFailed, ServerUnproved
 from console.state import HostState, State
 from console.values import known
 
 _ALWAYS = (
-    HostKeyAsked, HostKeyChanged, NoteWritten, RecorderFailed, ProbeFailed, XidReported,
+    HostKeyAsked, HostKeyChanged, NoteWritten, RecorderFailed, WorkerFailed, ProbeFailed, XidReported,
     PlanChecked, RepoVerified, DownloadFellShort, ServerProved, ServerUnproved, ServerEnded, ServerRequestFailed,
     PointMeasured, PointFailed, BenchEnded,
 )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from console.app import ConsoleApp
 from console.events import Event
 from console.events.host import GpusSampled, ProbeStuck
-from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteWritten, RecorderFailed
+from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteWritten, RecorderFailed, WorkerFailed
 from console.session.player import Player
 from console.session.replay import Replay
 from console.values import CleanText, Unknown
@@ -81,6 +81,7 @@ SCENES: dict[str, list[Event]] = {
         *HEALTHY,
         RecorderFailed(path=CleanText("r"), reason=CleanText("No space left on device")),
     ],
+    "worker-failed": [*HEALTHY, WorkerFailed(task=CleanText("hub ct200"), reason=CleanText("KeyError: 'size'"))],
 }
 
 
