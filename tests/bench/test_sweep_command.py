@@ -159,4 +159,5 @@ def test_a_second_opinion_lies_beside_our_run(served_box: ServedBox) -> None:
     assert theirs.id == f"{ours.id}-sglang"
     assert [point.concurrency for point in theirs.points] == [1, 2]
     assert all(point.output_tok_s == pytest.approx(3093.5, abs=0.1) for point in theirs.points)
-    assert "side by side" in done.stdout
+    assert done.stdout.count("3093.5") == 2  # beside ours; random weights and the stand-in's speed give no verdict
+    assert done.stdout.count("no verdict") == 2
