@@ -68,7 +68,7 @@ def _right(frame: Frame) -> list[Part]:
     elif session.recording:
         parts.append(Part((State("busy", "REC"),), 1))
     if fault := session.state.session.worker_failure:
-        parts += [Part((Cell(" a fault of gpudeck ", "alarm"),)), Part((Cell(f" {fault} ", "alarm"),), 1)]
+        parts += [Part((Cell(" a task failed ", "alarm"),)), Part((Cell(f" {fault} ", "alarm"),), 2)]
     kind, text = badge(frame.host) if frame.host else ("ok", "")
     if text:
         parts.append(Part((State(cast(StateKind, kind), text),), 1))
