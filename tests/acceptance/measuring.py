@@ -21,16 +21,19 @@ ASKED, USERS = 256, 8
 
 def opinion(place: Place) -> None:
     """The same question asked by two clients of lane A's autoregressive server, the server's counters beside them."""
-    words = ("--recipe", "ar", "--server", str(LANE_A), "--concurrency", "1,8,64", *LENGTHS, *WINDOW)
+    _both(place, "ar", "1,8,64", *WINDOW, record="bench-ar", limit_s=400)
+
+
+def _both(place: Place, recipe: str, users: str, *window: str, record: str, limit_s: float) -> None:
+    words = ("--recipe", recipe, "--server", str(LANE_A), "--concurrency", users, *LENGTHS, *window)
     with Watch(LANE_A) as watch:
-        done = place.run("bench", "local", *words, "--second-opinion", record="bench-ar", limit_s=400)
+        done = place.run("bench", "local", *words, "--second-opinion", record=record, limit_s=limit_s)
     place.fact("code", done.code)
     place.fact("watched", watch.rows)
     runs = (place.run("runs", "list").data or {}).get("runs", [])
     _shown(place, [one["id"] for one in runs])
-    ours = [one["id"] for one in runs if not one["id"].endswith("-sglang")]
-    for one in ours[:1]:
-        place.run("runs", "compare", one, f"{one}-sglang")
+    for one in [run["id"] for run in runs if run["id"].endswith("-sglang")][:1]:
+        place.run("runs", "compare", one.removesuffix("-sglang"), one)
 
 
 def mixed(place: Place) -> None:
@@ -69,15 +72,7 @@ def _benchmark(place: Place, users: int, count: int) -> list[Any]:
 
 def calm(place: Place) -> None:
     """Fixed lengths by the product's own second opinion, on the server whose front end is idle."""
-    words = ("--recipe", "calm", "--server", str(LANE_A), "--concurrency", "8,64", *LENGTHS, "--window", "8")
-    with Watch(LANE_A) as watch:
-        done = place.run("bench", "local", *words, "--second-opinion", record="bench-calm", limit_s=240)
-    place.fact("code", done.code)
-    place.fact("watched", watch.rows)
-    runs = (place.run("runs", "list").data or {}).get("runs", [])
-    _shown(place, [one["id"] for one in runs])
-    for one in [run["id"] for run in runs if run["id"].endswith("-sglang")][:1]:
-        place.run("runs", "compare", one.removesuffix("-sglang"), one)
+    _both(place, "calm", "8,64", "--window", "8", record="bench-calm", limit_s=240)
 
 
 def sweep(place: Place) -> None:
