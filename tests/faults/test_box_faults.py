@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from tests.support.fault_log import tell
 from tests.support.faults import Fault, suffer
 from tests.support.jobbox import record
 from tests.support.scene import BoxSide, Scene, check_record, scene
+from tests.support.small_disk import small_disk
 from tests.support.sshd import need_users, user
 
 NOISE = "echo 'welcome to the box'\nprintf 'glued {'\n"
@@ -85,15 +85,9 @@ FAULTS = [
 
 
 @pytest.fixture
-def small_disk(laptop_place: Path) -> Iterator[Path]:
-    """A file system of one MiB."""
-    place = laptop_place / "small"
-    place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"needs the right to mount: {mounted.stderr.decode().strip()}")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+def full_soon(laptop_place: Path) -> Iterator[Path]:
+    with small_disk(laptop_place / "small") as place:
+        yield place
 
 
 def fill(place: Path) -> None:
@@ -119,21 +113,21 @@ async def test_login_shell(shell: str, laptop_place: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_the_boxs_disk_is_full(laptop_place: Path, small_disk: Path) -> None:
+async def test_the_boxs_disk_is_full(laptop_place: Path, full_soon: Path) -> None:
     """The job of the row waits for room; what it has written is all there."""
 
     def at_home_there(box: BoxSide) -> None:
-        box.jobs.root = small_disk / "gpudeck" / "jobs"
-        box.jobs.env["XDG_STATE_HOME"] = box.variables["XDG_STATE_HOME"] = str(small_disk)
+        box.jobs.root = full_soon / "gpudeck" / "jobs"
+        box.jobs.env["XDG_STATE_HOME"] = box.variables["XDG_STATE_HOME"] = str(full_soon)
         mounts = box.place / "mountinfo"
-        mounts.write_text(f"20 1 8:1 / {small_disk} rw shared:1 - ext4 /dev/vdb rw\n")
+        mounts.write_text(f"20 1 8:1 / {full_soon} rw shared:1 - ext4 /dev/vdb rw\n")
         box.variables |= {"LD_PRELOAD": str(library("statvfs")), "FAKE_MOUNTINFO": str(mounts)}
 
     async def filled(one: Scene) -> None:
-        fill(small_disk)
+        fill(full_soon)
 
     async def room(one: Scene) -> None:
-        (small_disk / "filler").unlink()
+        (full_soon / "filler").unlink()
 
     await suffer(
         Fault("box's disk full", "its state directory's disk filled to the last byte", (r"NEXT ✗ .*small.*full",), 15,

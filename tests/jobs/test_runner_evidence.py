@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.jobbox import JobBox, drained, ended, log, logged, record, until
+from tests.support.small_disk import small_disk
 
 MiB = 1 << 20
 
@@ -19,17 +19,12 @@ MiB = 1 << 20
 @pytest.fixture
 def small_box(tmp_path: Path) -> Iterator[JobBox]:
     """A box whose state lies on a disk of one MiB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip(f"needs the right to mount: {mounted.stderr.decode().strip()}")
-    box = JobBox(place)
-    yield box
-    with contextlib.suppress(OSError):
-        (place / "filler").unlink()
-    box.clear()
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small_disk(tmp_path / "small") as place:
+        box = JobBox(place)
+        yield box
+        with contextlib.suppress(OSError):
+            (place / "filler").unlink()
+        box.clear()
 
 
 def fill(place: Path) -> None:
