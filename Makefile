@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DIST := dist
 
 .PHONY: demo test test-slow lint perf reliability keys screenshots wheel clean
 
@@ -41,8 +42,7 @@ screenshots: $(READY)
 	cd build/screens && cp plan.svg hub.svg bench.svg ../../docs/images/
 
 wheel: $(READY)
-	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip -q
-	$(BIN)/python -m pip wheel -q --no-deps -w dist .
+	$(BIN)/python -m hatchling build -t wheel -d $(DIST)
 
 # uv is used when it is there; it compiles bytecode only when told to, pip always does.
 $(READY): pyproject.toml constraints.txt

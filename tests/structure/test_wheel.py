@@ -14,15 +14,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The installed files of a freshly built wheel."""
+    """The installed files of a wheel as `make wheel` builds it, in the environment of the tests."""
     folder = tmp_path_factory.mktemp("wheel")
     pytest.importorskip("hatchling", reason="hatchling builds the wheel")
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
+        ["make", "-o", ".venv/.ready", "wheel", f"BIN={Path(sys.executable).parent}", f"DIST={folder}"],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder / "site")
