@@ -1,18 +1,19 @@
 """The console is killed (SIGKILL) at random moments of a deploy and of a sweep, and called again.
 
-KILLS=50 kills each of them fifty times, at the moments of fixed seeds; by default the deploy three times.
-`tests/bench/test_sweep_command.py` kills one sweep in any case.
+KILLS=50 kills each of them fifty times, at the moments of fixed seeds, each a test of its own; by default the deploy
+three times. `tests/bench/test_sweep_command.py` kills one sweep in any case.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,11 @@ concurrency = [1]
 preset = "smoke"
 repeats = 1
 """
-QUICK = ("--window", "1", "--isl", "16", "--osl", "16")
+NIGHT = "night.toml"
+DEPLOY = ("deploy", "local", "slow", "--json")
+SWEEPS = ("sweep", "local", NIGHT, "--window", "1", "--isl", "16", "--osl", "16", "--json")
 
-
-@pytest.fixture(scope="module")
-def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return served.interpreter(tmp_path_factory.mktemp("standin") / "venv")
+Whole = Callable[[tuple[str, ...]], float]
 
 
 class Victim:
@@ -98,14 +98,11 @@ class Victim:
             seqs = [stamped.seq for stamped in recording.facts()]
             assert seqs == list(range(1, len(seqs) + 1))
             assert set(recording.warnings) <= {"torn_last_line"}
-            path.unlink()
 
     def clear(self) -> None:
-        """End the server, remove its records and what was measured: the next moment starts from nothing."""
+        """End the server and wait until nothing of it runs."""
         self.jobs.clear()
         served.until(lambda: not marked(self.mark), 15)
-        for path in [*self.jobs.root.glob("*-*"), *self.runs.glob("*")]:
-            shutil.rmtree(path)
 
     @property
     def runs(self) -> Path:
@@ -125,50 +122,75 @@ def _tree(job: Path) -> list[int]:
     return below(json.loads((job / "job.json").read_text())["runner_pid"])
 
 
+@pytest.fixture(scope="module")
+def victims(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Victim]:
+    """A fresh victim at each call; the interpreter with the stand-in is the same."""
+    python = served.interpreter(tmp_path_factory.mktemp("standin") / "venv")
+
+    def fresh() -> Victim:
+        one = Victim(tmp_path_factory.mktemp("victim"), python)
+        one.recipe("slow", "8")
+        one.recipe("fast", "16")
+        (one.directory / NIGHT).write_text(SWEEP)
+        return one
+
+    return fresh
+
+
 @pytest.fixture
-def victim(tmp_path: Path, interpreter: Path) -> Iterator[Victim]:
-    one = Victim(tmp_path, interpreter)
-    one.recipe("slow", "8")
-    one.recipe("fast", "16")
+def victim(victims: Callable[[], Victim]) -> Iterator[Victim]:
+    one = victims()
     yield one
-    one.jobs.clear()
+    one.clear()
 
 
-def moments(count: int, whole_s: float, seed: int) -> list[float]:
-    """All over a run that takes about `whole_s` on a machine that does nothing else."""
+@pytest.fixture(scope="module")
+def whole_s(victims: Callable[[], Victim]) -> Whole:
+    """How long a command takes here that nobody kills."""
+
+    @functools.cache
+    def measured(words: tuple[str, ...]) -> float:
+        one = victims()
+        began = time.monotonic()
+        one.again(words)
+        took = time.monotonic() - began
+        one.clear()
+        return took
+
+    return measured
+
+
+def moments(count: int, seed: int) -> list[float]:
+    """Parts of the whole, all over it."""
     source = random.Random(seed)
-    return [source.uniform(0, whole_s) for _ in range(count)]
+    return [source.uniform(0, 1) for _ in range(count)]
 
 
 @pytest.mark.slow
-def test_a_deploy_killed_at_any_moment_is_taken_up(victim: Victim) -> None:
-    words = ("deploy", "local", "slow", "--json")
-    for after_s in moments(KILLS, 3.5, 10):
-        victim.killed(words, after_s)
-        begun = victim.serving()
-        assert len(begun) <= 1
-        victim.again(words)
-        assert len(victim.serving()) == 1
-        assert begun in ([], victim.serving()), "the server that was started is the one that is followed"
-        served.until(lambda: not victim.left(), 10)
-        victim.recordings()
-        victim.clear()
+@pytest.mark.parametrize("moment", moments(KILLS, 10), ids="{:.3f}".format)
+def test_a_deploy_killed_at_any_moment_is_taken_up(victim: Victim, whole_s: Whole, moment: float) -> None:
+    killed = victim.killed(DEPLOY, moment * whole_s(DEPLOY))
+    begun = victim.serving()
+    assert len(begun) <= 1
+    victim.again(DEPLOY)
+    assert len(victim.serving()) == 1
+    assert begun in ([], victim.serving()), "the server that was started is the one that is followed"
+    served.until(lambda: not victim.left(), 10)
+    victim.recordings()
+    if killed:
         tell("console killed while it deploys", "SIGKILL at a random moment", None, None, "none", "nothing")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif("KILLS" not in os.environ, reason="half a minute for each: set KILLS")
-def test_a_sweep_killed_at_any_moment_goes_on(victim: Victim) -> None:
-    file = victim.directory / "night.toml"
-    file.write_text(SWEEP)
-    words = ("sweep", "local", str(file), *QUICK, "--json")
-    for after_s in moments(KILLS, 22, 11):
-        victim.killed(words, after_s)
-        victim.again(words)
-        measured = [(run.manifest.recipe, point.name) for run in RunStore(victim.runs).runs() for point in run.points]
-        assert sorted(measured) == [("fast", "c0001-r0"), ("slow", "c0001-r0")]
-        assert len(victim.serving()) == 1
-        served.until(lambda: not victim.left(), 10)
-        victim.recordings()
-        victim.clear()
+@pytest.mark.parametrize("moment", moments(KILLS, 11), ids="{:.3f}".format)
+def test_a_sweep_killed_at_any_moment_goes_on(victim: Victim, whole_s: Whole, moment: float) -> None:
+    killed = victim.killed(SWEEPS, moment * whole_s(SWEEPS))
+    victim.again(SWEEPS)
+    measured = [(run.manifest.recipe, point.name) for run in RunStore(victim.runs).runs() for point in run.points]
+    assert sorted(measured) == [("fast", "c0001-r0"), ("slow", "c0001-r0")]
+    assert len(victim.serving()) == 1
+    served.until(lambda: not victim.left(), 10)
+    victim.recordings()
+    if killed:
         tell("console killed while it sweeps", "SIGKILL at a random moment", None, None, "none", "nothing")
