@@ -13,6 +13,7 @@ from typing import Any
 
 from . import children
 from .calls import Call, OpError, decode, encode
+from .server_key import key_of
 
 PART_BYTES = 64 * 1024
 TERM_S = 2.0  # between SIGTERM and SIGKILL
@@ -22,6 +23,7 @@ LINGER_S = 0.5  # a daemon that the program left behind may hold its outputs ope
 def execute(call: Call, a: dict[str, Any]) -> dict[str, Any]:
     """Run `argv` with `env` added to the agent's own, in `cwd`.
 
+    `server_keys`: further variables, each the API key of a running server (pid, start), which so never leaves the box.
     Its input is `stdin`, then the end of file; with `feed` it stays open for `stdin` requests. `max_bytes`
     bounds the output, the rest is dropped and counted.
     """
@@ -33,6 +35,11 @@ def execute(call: Call, a: dict[str, Any]) -> dict[str, Any]:
         return run.result()
     finally:
         run.close()
+
+
+def _server_keys(a: dict[str, Any]) -> dict[str, str]:
+    found = {name: key_of(pid, start) for name, (pid, start) in (a.get("server_keys") or {}).items()}
+    return {name: key for name, key in found.items() if key}
 
 
 class _Run:
@@ -49,7 +56,7 @@ class _Run:
         with children.lock:
             self._process = subprocess.Popen(
                 a["argv"],
-                env=dict(os.environ, **(a.get("env") or {})),
+                env={**os.environ, **_server_keys(a), **(a.get("env") or {})},
                 cwd=a.get("cwd"),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

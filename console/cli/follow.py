@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from console.cli.stop import FAILED, GATE, INTERRUPTED, TIMED_OUT, StopError
+from console.cli.stop import GATE, INTERRUPTED, TIMED_OUT, StopError
 from console.events.jobs import Job
 from console.remote.errors import RemoteError
 from console.session.live import LiveSession
@@ -34,7 +34,7 @@ def asking() -> Any:
     try:
         yield
     except jobs.JobError as error:
-        raise StopError(FAILED, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        raise StopError(error.exit_code, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     except RemoteError as error:
         raise StopError(error.exit_code, f"{error} Whether the box did it is not known.") from error
 

@@ -106,16 +106,19 @@ class Agent:
         request: dict[str, Any],
         timeout_s: float | None = None,
         env: Mapping[str, str] | None = None,
+        server_keys: Mapping[str, tuple[int, int]] | None = None,
     ) -> dict[str, Any]:
         """Runs a bundle under an interpreter of the box; the program prints one JSON object, its answer.
 
-        `env` is added to the agent's environment before the interpreter starts, as the dynamic linker needs it.
+        `env` is added to the agent's environment before the interpreter starts, as the dynamic linker needs it;
+        `server_keys` likewise, each the API key of a server (pid, start) that the agent reads where the server has it.
         AgentError `failed` with the program's last words when it does not, `timeout` when it was too slow.
         """
         argv = [python, "-I", "-u", "-c", STAGE0]
         output, errors = bytearray(), bytearray()
         program = frame(bundle(package, request))
-        stream = self.stream("exec", argv=argv, env=dict(env or {}), timeout_s=timeout_s, feed=True)
+        given = {"env": dict(env or {}), "server_keys": dict(server_keys or {})}
+        stream = self.stream("exec", argv=argv, **given, timeout_s=timeout_s, feed=True)
         try:
             async with asyncio.timeout(None if timeout_s is None else timeout_s + PATIENCE_S), stream:
                 await stream.feed(program, eof=True)

@@ -28,7 +28,7 @@ from console.remote.errors import AgentError
 from console.state.host import Hardware
 from console.values import Unknown, clean_tree, known, strict_json
 from console.workers.box import Box
-from console.workers.jobs import JobSpec
+from console.workers.jobs import JobError, JobSpec
 from console.workers.server_http import ServerHttp, reached
 
 PACKAGE = "console.payloads.load"
@@ -37,6 +37,7 @@ INFO_S = 10.0
 CONFIG_BYTES = 1 << 20
 GRACE_S = 30.0
 CONFIG_HASH = "config:"
+MODELS = "/v1/models"  # behind the API key in every version, and never behind the administrator's
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,14 +55,19 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
 
 
-class SubjectError(Exception):
-    """The server cannot be measured; one sentence says why."""
+class KeyMissingError(JobError):
+    """The server takes no request without an API key that is not at hand; the sentence says where to put it."""
+
+    exit_code = 5
 
 
 async def look(box: Box, server: Server, hardware: Hardware, meta: Mapping[str, Any], key: str | None) -> Subject:
-    """Everything about the server that the run will need. `meta` is its job's, empty for a foreign one."""
+    """Everything about the server that the run will need. `meta` is its job's, empty for a foreign one.
+
+    Raises KeyMissingError, RemoteError.
+    """
     info = await _json(box, server, "/server_info", key) or await _json(box, server, "/get_server_info", key)
-    models = (await _json(box, server, "/v1/models", key)).get("data") or [{}]
+    models = (await _json(box, server, MODELS, key)).get("data") or [{}]
     config = await _model_config(box, str(info.get("model_path") or ""))
     seen = exactness_of(box.name, pair := str(meta.get("pair") or ""))
     return Subject(
@@ -79,6 +85,8 @@ async def look(box: Box, server: Server, hardware: Hardware, meta: Mapping[str, 
 
 async def _json(box: Box, server: Server, path: str, key: str | None) -> dict[str, Any]:
     answer = await ServerHttp(box.agent, server, key).get(path, INFO_S)
+    if answer is not None and answer[0] in (401, 403) and path == MODELS:
+        raise KeyMissingError(_locked(server, key))
     if answer is None or answer[0] != 200:
         return {}
     try:
@@ -86,6 +94,16 @@ async def _json(box: Box, server: Server, path: str, key: str | None) -> dict[st
     except ValueError:
         return {}
     return body if isinstance(body, dict) else {}
+
+
+def _locked(server: Server, key: str | None) -> str:
+    where, way = f"The server on port {server.port} (pid {server.pid})", 'secrets = { api-key = "env:NAME" }'
+    if key:
+        return f"{where} refuses the API key of the recipe: put the key that it was started with there, as {way}"
+    return (
+        f"{where} wants an API key, and neither its command line nor its --config file on the box gives one that it"
+        f" takes: put it into a recipe as {way} and name the recipe with --recipe"
+    )
 
 
 async def _model_config(box: Box, path: str) -> ModelConfig | Unknown:
@@ -213,7 +231,8 @@ def job_spec(
     python: str,
     key: str | None,
 ) -> JobSpec:
-    """The job: the worker as a bundle on its standard input, the server's key in its environment."""
+    """The job: the worker as a bundle on its standard input, the server's key in its environment. Without a `key` of
+    the laptop's it is the one that the server was started with."""
     target = Target(reached(subject.server), subject.server.port, subject.model, subject.gpus)
     config = worker_config(preset, points, data, target, secrets.token_hex(8))
     payload = frame(bundle(PACKAGE, config, {"pynvml": nvml_source()}))
@@ -223,6 +242,7 @@ def job_spec(
         key=f"port {subject.server.port}",
         argv=(python, "-I", "-u", "-c", STAGE0),
         secret_env={"GPUDECK_API_KEY": key} if key else {},
+        server_keys={} if key else {"GPUDECK_API_KEY": (subject.server.pid, subject.server.start)},
         stdin=payload,
         meta={
             "run": told.id,

@@ -35,6 +35,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     `{job_dir}` at the beginning of a word of `argv` or a value of `env` is the job's folder. Secrets: `secret_env`
     (shown as `***`), or `files`, which lie in the job's folder, 0600, until the job is over; never in `argv`.
+    `server_keys`: variables that the box sets to the API key of its server (pid, start), unseen by the laptop.
     `env` comes on top of the box's. `pause`: "signal" stops the processes, "file" leaves it to the job, which
     looks for `pause` in the folder `GPUDECK_JOB_DIR`. `meta` is public and comes back in each `Job`; `path` and
     `draft_path` in it name the repositories that the job touches.
@@ -45,6 +46,7 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...]
     env: dict[str, str] = {}
     secret_env: dict[str, str] = {}
+    server_keys: dict[str, tuple[int, int]] = {}
     files: dict[str, bytes] = {}
     stdin: bytes = b""
     cwd: str | None = None
@@ -77,6 +79,8 @@ class JobRefusedError(Exception):
 class JobError(Exception):
     """The box could not do it; one sentence says why."""
 
+    exit_code = 1
+
 
 def user_at_laptop() -> str:
     """Who starts jobs from here: `user@laptop`."""
@@ -103,7 +107,12 @@ async def start(box: Box, spec: JobSpec, job_id: str = "") -> Started:
     program = frame(bundle(RUNNER, {"op": "serve", "id": job_id, "unit": unit}))
     job = msgspec.to_builtins(spec) | {"id": job_id, "by": user_at_laptop()}
     answer = await _ask(
-        box, START_LIMIT_S, op="start", job=job, unit={"stage0": STAGE0, "payload": base64.b64encode(program).decode()}
+        box,
+        START_LIMIT_S,
+        spec.server_keys,
+        op="start",
+        job=job,
+        unit={"stage0": STAGE0, "payload": base64.b64encode(program).decode()},
     )
     started = msgspec.convert(clean_tree(answer["job"]), Started)
     await _look(box)
@@ -218,9 +227,11 @@ async def log_tail(box: Box, directory: str, max_bytes: int = 16384) -> list[Cle
     return [clean(line) for line in base64.b64decode(read["data"]).split(b"\n") if line]
 
 
-async def _ask(box: Box, limit_s: float, **request: Any) -> dict[str, Any]:
+async def _ask(
+    box: Box, limit_s: float, server_keys: Mapping[str, tuple[int, int]] | None = None, **request: Any
+) -> dict[str, Any]:
     python = str(box.agent.hello.get("python") or "python3")
-    answer = await box.agent.run_program(python, RUNNER, request, limit_s)
+    answer = await box.agent.run_program(python, RUNNER, request, limit_s, server_keys=server_keys)
     if "error" in answer:
         raise JobError(clean(str(answer["error"])))
     return answer

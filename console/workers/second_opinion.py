@@ -82,9 +82,15 @@ def job_spec(
     )  # fmt: skip
     if request_s:
         argv += ("--request-rate", f"{ABOVE * request_s:.6g}")
-    secret = {"OPENAI_API_KEY": key} if key else {}
-    added = {**env, "HF_HUB_OFFLINE": "1"}
-    return JobSpec(kind=KIND, key=f"port {subject.server.port}", argv=argv, secret_env=secret, env=added)
+    server = subject.server
+    return JobSpec(
+        kind=KIND,
+        key=f"port {server.port}",
+        argv=argv,
+        secret_env={"OPENAI_API_KEY": key} if key else {},
+        server_keys={} if key else {"OPENAI_API_KEY": (server.pid, server.start)},
+        env={**env, "HF_HUB_OFFLINE": "1"},
+    )
 
 
 def as_run(data: bytes, told: Manifest) -> tuple[Manifest, tuple[Point, ...]]:

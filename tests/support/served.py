@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from console.demo.sglang import install
+from tests.support.patience import PATIENCE_S
 
 CONFIG = {
     "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "num_hidden_layers": 4, "hidden_size": 256,
@@ -22,6 +23,7 @@ CONFIG = {
     "max_position_embeddings": 4096, "torch_dtype": "bfloat16",
 }  # fmt: skip
 SPEED = "8"
+HAND_KEY = "sk-byhand"
 
 
 def interpreter(directory: Path) -> Path:
@@ -64,15 +66,13 @@ def recipe(name: str, python: Path, model_path: Path, port: int, **env: str) -> 
 
 @contextlib.contextmanager
 def foreign_server(
-    python: Path, model_path: Path, port: int, log: Path, *flags: str
+    python: Path, model_path: Path, port: int, log: Path, *flags: str, key: tuple[str, ...] = ("--api-key", HAND_KEY)
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server that somebody started by hand, in a session of its own; killed at the end if it still runs."""
     argv = [python, "-m", "sglang.launch_server", "--model-path", model_path, "--port", str(port), *flags]
     env = {**os.environ, "SGLANG_STANDIN_SPEED": SPEED}
     with log.open("wb") as file:
-        process = subprocess.Popen(
-            [*argv, "--api-key", "sk-byhand"], stdout=file, stderr=file, env=env, start_new_session=True
-        )
+        process = subprocess.Popen([*argv, *key], stdout=file, stderr=file, env=env, start_new_session=True)
     try:
         yield process
     finally:
@@ -81,7 +81,7 @@ def foreign_server(
         process.wait()
 
 
-def until(test: Callable[[], Any], limit_s: float = 20.0) -> Any:
+def until(test: Callable[[], Any], limit_s: float = PATIENCE_S) -> Any:
     """Wait for a state; its value."""
     deadline = time.monotonic() + limit_s
     while not (value := test()):

@@ -23,7 +23,7 @@ class Exchange:
     """One request and its timeline. Times are seconds of CLOCK_MONOTONIC."""
 
     __slots__ = (
-        "answer", "body", "category", "cut", "ended", "error", "http", "index", "plain", "reader", "requested",
+        "answer", "body", "category", "cut", "ended", "error", "http", "index", "reader", "requested",
         "sched", "t0", "times", "tokens",
     )  # fmt: skip
 
@@ -39,7 +39,6 @@ class Exchange:
         self.http = 0
         self.error = ""
         self.cut = False
-        self.plain = b""
 
     def failed(self, ignore_eos: bool) -> bool:
         """Not a success by the rule of the metrics; a request cut by the window's end is not judged."""
@@ -145,7 +144,6 @@ class Stream(asyncio.BufferedProtocol):
         pieces = response.feed(data)
         exchange.http = response.status
         if response.status not in (0, 200):
-            exchange.plain += b"".join(pieces)[:500]
             pieces = []
         seen = sum(self._take(exchange, payload, now) for piece in pieces for payload in self._splitter.feed(piece))
         self._between = response.between and self._splitter.between

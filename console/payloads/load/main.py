@@ -50,7 +50,7 @@ def lock(path: str) -> int | None:
 
 def main(config: dict[str, Any]) -> int:
     directory = os.environ["GPUDECK_JOB_DIR"]
-    output = Output(directory)
+    output = Output(directory, os.environ.get("GPUDECK_API_KEY", ""))
     held = lock(default_lock())
     if held is None:
         output.line("end", rc=BUSY, error="another load worker runs on this box")

@@ -6,8 +6,12 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import time
 from typing import Any
+
+SHORTEST = 6  # a shorter key is a part of common words
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def dumps(data: Any) -> str:
@@ -16,9 +20,13 @@ def dumps(data: Any) -> str:
 
 
 class Output:
-    """Files in the job's directory. `directory/progress.ndjson`, `directory/points/<name>.json` and `.ndjson.gz`."""
+    """Files in the job's directory. `directory/progress.ndjson`, `directory/points/<name>.json` and `.ndjson.gz`.
 
-    def __init__(self, directory: str) -> None:
+    `secret`: the server's key, which a server may say back in an error; no file holds it.
+    """
+
+    def __init__(self, directory: str, secret: str = "") -> None:
+        self._secret = dumps(secret)[1:-1]
         self._points = os.path.join(directory, "points")
         os.makedirs(self._points, mode=0o700, exist_ok=True)
         path = os.path.join(directory, "progress.ndjson")
@@ -29,7 +37,7 @@ class Output:
         row = {"k": kind, "m": round(time.monotonic(), 6), "t": round(time.time(), 3)}
         row.update(fields)
         with contextlib.suppress(OSError):
-            os.write(self._file, (dumps(row) + "\n").encode())
+            os.write(self._file, (self._masked(dumps(row)) + "\n").encode())
 
     def done(self, name: str) -> bool:
         return os.path.exists(os.path.join(self._points, name + ".json"))
@@ -37,8 +45,14 @@ class Output:
     def point(self, name: str, result: dict[str, Any], requests: list[dict[str, Any]]) -> None:
         """The requests first, the result last: a result that exists is complete."""
         lines = "".join(dumps(request) + "\n" for request in requests)
-        self._write(name + ".ndjson.gz", gzip.compress(lines.encode(), 5))
-        self._write(name + ".json", dumps(result).encode())
+        self._write(name + ".ndjson.gz", gzip.compress(self._masked(lines).encode(), 5))
+        self._write(name + ".json", self._masked(dumps(result)).encode())
+
+    def _masked(self, text: str) -> str:
+        """JSON without the key, inside its strings alone: a key of digits must not spoil a number."""
+        if len(self._secret) < SHORTEST or self._secret not in text:
+            return text
+        return STRING.sub(lambda found: found.group(0).replace(self._secret, "***"), text)
 
     def _write(self, name: str, data: bytes) -> None:
         path = os.path.join(self._points, name)

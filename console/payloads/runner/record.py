@@ -40,7 +40,7 @@ def prepare(job: dict[str, Any], directory: str, umask: int) -> dict[str, Any]:
         "argv": [_place(word, directory) for word in argv],
         "cwd": job.get("cwd") or os.path.expanduser("~"),
         "env": {name: _place(value, directory) for name, value in env.items()},
-        "secret_env": sorted(secrets),
+        "secret_env": sorted({*secrets, *(job.get("server_keys") or {})}),
         "files": sorted(job.get("files") or {}),
         "meta": job.get("meta") or {},
         "pause": job.get("pause") or "signal",
