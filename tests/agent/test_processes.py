@@ -107,5 +107,5 @@ async def test_a_newcomer_is_seen_at_once_and_an_unchanged_list_is_not_repeated(
     async with watched(fleet.env(), nvml=True) as box:
         await box.until(GpuProcessesSampled)
         fleet.set(0, proc=[f"{os.getpid()} {MIB}", f"{GONE} {900 * MIB}"], used=901 * MIB)
-        await box.until(GpuProcessesSampled, lambda fact: len(listed(fact)) == 2, limit_s=3)
+        await box.until(GpuProcessesSampled, lambda fact: len(listed(fact)) == 2)
         assert len(box.of(GpuProcessesSampled)) == 2

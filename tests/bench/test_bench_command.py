@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from console.bench.store import RunStore
+from tests.support.patience import PATIENCE_S
 from tests.support.standin import standin
 
 ROOT = Path(__file__).parents[2]
@@ -107,7 +108,7 @@ def test_mistakes_end_before_a_job_starts(console: Console, port: int, words: tu
 def test_a_killed_console_loses_nothing(console: Console, port: int) -> None:
     words = ("bench", "local", "--server", str(port), *QUICK, "--repeats", "2")
     first = console.start(*words)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline and not any(run.points for run in console.store.runs()):
         time.sleep(0.1)
     os.kill(first.pid, signal.SIGKILL)

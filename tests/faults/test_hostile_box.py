@@ -19,6 +19,7 @@ from console.session.picker import LOCAL
 from console.session.ways import Ways
 from console.state import HostState
 from tests.support.hostile_box import HostileLink
+from tests.support.patience import PATIENCE_S
 
 pytestmark = pytest.mark.slow
 LIAR = "liar"
@@ -106,7 +107,7 @@ async def heard(session: LiveSession, times: int) -> None:
     """The honest box beats."""
     link = session.state.hosts[LOCAL].link
     for _ in range(times):
-        assert await session.wait(lambda _, before=link.heard_t: link.heard_t != before, 20)  # type: ignore[misc]
+        assert await session.wait(lambda _, before=link.heard_t: link.heard_t != before, PATIENCE_S)  # type: ignore[misc]
 
 
 def used() -> tuple[float, int]:
@@ -123,10 +124,12 @@ async def test_a_box_that_lies(attack: Attack, ways: Both, tmp_path: Path) -> No
             session.add(HostConfig(name=name, ssh=name))
         session.start()
         liar: HostState = session.state.hosts[LIAR]
-        assert await session.wait(lambda _: session.state.hosts[LOCAL].link.state == "up", 20)
-        assert await session.wait(lambda _: liar.link.state in attack.states and liar.link.state != "connecting", 20)
+        assert await session.wait(lambda _: session.state.hosts[LOCAL].link.state == "up", PATIENCE_S)
+        assert await session.wait(
+            lambda _: liar.link.state in attack.states and liar.link.state != "connecting", PATIENCE_S
+        )
         if attack.words:
-            assert await session.wait(lambda _: attack.words in liar.link.sentence, 20)
+            assert await session.wait(lambda _: attack.words in liar.link.sentence, PATIENCE_S)
         (cpu, memory), began = used(), time.monotonic()
         await asyncio.gather(heard(session, 2), asyncio.sleep(WATCHED_S))
         cpu_after, memory_after = used()

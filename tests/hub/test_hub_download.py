@@ -13,6 +13,7 @@ import pytest
 
 from console.demo.hub import FakeHub, model_files, text
 from tests.support.hub import BOB, Job, ask_one, environment, new_hub
+from tests.support.patience import PATIENCE_S
 
 REPO = "moonshotai/Kimi-K2.6"
 SHARD = "model-00002-of-00003.safetensors"
@@ -180,9 +181,9 @@ def test_a_killed_run_keeps_whole_files_and_names_what_is_left_over(hub: FakeHub
     job.process.kill()
     job.process.communicate()
     hub.faults.rate_bytes_s = 0.0
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENCE_S
     while (stored := place.stored())["orphans"] == 0 and time.monotonic() < end:
-        pass  # the child dies with its parent, a moment later
+        time.sleep(0.02)  # the child dies with its parent, a moment later
     assert (stored["orphans"], stored["proof"]) == (1, "partial")
     hub.requests.clear()
     assert place.run()[0] == 0

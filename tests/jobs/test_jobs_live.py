@@ -23,6 +23,7 @@ from console.views.jobs import find_job, newest_job, succeeded
 from console.workers import jobs
 from console.workers.jobs import JobSpec
 from tests.support.jobbox import JobBox, alive, drained, log, logged
+from tests.support.patience import PATIENCE_S
 
 COUNT = """
 import json, os, sys, time
@@ -44,7 +45,7 @@ async def session_with(box: JobBox) -> AsyncIterator[LiveSession]:
     async with AsyncExitStack() as resources, LiveSession(Ways(config, None, None, resources)) as session:
         session.add(host)
         session.start()
-        assert await session.wait(lambda state: known(state.hosts[LOCAL].jobs.seen_t), 10)
+        assert await session.wait(lambda state: known(state.hosts[LOCAL].jobs.seen_t), PATIENCE_S)
         yield session
 
 
@@ -89,7 +90,7 @@ async def test_a_new_console_adopts_what_an_old_one_started(box: JobBox) -> None
         assert job is not None
         assert (job.id, job.state, job.pid) == (started.id, "running", started.pid)
         assert await jobs.stop(session.links[LOCAL].box, job.id, 5)  # type: ignore[arg-type]
-        assert await session.wait(lambda state: _state(state, started.id) == "signalled", 10)
+        assert await session.wait(lambda state: _state(state, started.id) == "signalled", PATIENCE_S)
     drained(box.root / started.id)
 
 
@@ -172,9 +173,9 @@ async def test_pause_and_resume_through_the_session(box: JobBox) -> None:
         started, _ = await begin(session, LOCAL, counting(600, 0.05))
         connected = box_of(session, LOCAL)
         await jobs.pause(connected, started.id)
-        assert await session.wait(lambda state: find_job(state.hosts[LOCAL], started.id).paused, 10)  # type: ignore[union-attr]
+        assert await session.wait(lambda state: find_job(state.hosts[LOCAL], started.id).paused, PATIENCE_S)  # type: ignore[union-attr]
         await jobs.resume(connected, started.id)
-        assert await session.wait(lambda state: not find_job(state.hosts[LOCAL], started.id).paused, 10)  # type: ignore[union-attr]
+        assert await session.wait(lambda state: not find_job(state.hosts[LOCAL], started.id).paused, PATIENCE_S)  # type: ignore[union-attr]
         await jobs.stop(connected, started.id, 0)
     drained(box.root / started.id)
     assert log(box.root / started.id) == ""

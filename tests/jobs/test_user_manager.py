@@ -24,6 +24,7 @@ from tests.support.booted import MODEL, PYTHON, Booted, booted, need_systemd
 from tests.support.gpudeck import Gpudeck
 from tests.support.jobbox import STUBBORN
 from tests.support.laptop import Laptop
+from tests.support.patience import PATIENCE_S
 from tests.support.served import until
 
 pytestmark = pytest.mark.slow
@@ -73,7 +74,7 @@ class Deck:
         async with AsyncExitStack() as resources, LiveSession(Ways(config, None, None, resources)) as session:
             session.add(host)
             session.start()
-            assert await session.wait(lambda _: session.box(USER) is not None, 20)
+            assert await session.wait(lambda _: session.box(USER) is not None, PATIENCE_S)
             box = session.box(USER)
             assert box is not None
             return await jobs.start(box, spec)

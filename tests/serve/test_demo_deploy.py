@@ -13,6 +13,7 @@ from console.session.ways import Ways
 from console.state import HostState
 from console.values import known
 from console.views.serve import main_server
+from tests.support.patience import PATIENCE_S
 
 
 def _holders(host: HostState) -> set[int]:
@@ -31,7 +32,7 @@ async def test_deploy_holds_memory_and_stop_gives_it_back(tmp_path: Path, monkey
         session = await resources.enter_async_context(LiveSession(Ways(config, None, None, resources), demo=True))
         session.add(config.host("demo"))
         session.start()
-        assert await session.wait(lambda state: known(state.hosts["demo"].serve.listed), 40)
+        assert await session.wait(lambda state: known(state.hosts["demo"].serve.listed), PATIENCE_S)
         host = session.state.hosts["demo"]
         assert session.deploy("demo", "demo", fetch=False) == ""
         assert await session.wait(lambda _: host.serve.deploy is not None and host.serve.deploy.state == "failed", 60)
@@ -45,7 +46,7 @@ async def test_deploy_holds_memory_and_stop_gives_it_back(tmp_path: Path, monkey
         pids = set(server.seen.processes)
         assert server.smoke is not None
         assert server.smoke.ok
-        assert await session.wait(lambda _: bool(_holders(host) & pids), 20)
+        assert await session.wait(lambda _: bool(_holders(host) & pids), PATIENCE_S)
         session.stop_server("demo", server.id)
         assert await session.wait(lambda _: server.memory is not None, 60)
         assert server.memory is not None

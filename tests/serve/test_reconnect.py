@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ from console.session.live import LiveSession
 from console.session.ways import Ways
 from console.state.serve import ServerState
 from tests.serve.conftest import Box
+from tests.support.patience import PATIENCE_S
 from tests.support.served import foreign_server
-
-ADOPTED_S = 2.0
 
 
 @pytest.mark.slow
@@ -46,16 +44,15 @@ async def test_a_start_survives_a_dying_link_in_each_phase(
             link = session.box("local")
             assert link is not None
             os.kill(link.agent.hello["pid"], signal.SIGKILL)
-            assert await session.wait(lambda _: session.box("local") not in (link, None), 20)
-            began, revision = time.monotonic(), session.state.hosts["local"].revisions["serve"]
-            assert await session.wait(lambda state: state.hosts["local"].revisions["serve"] > revision, 10)
-            assert time.monotonic() - began < ADOPTED_S * 3  # of a busy test machine
+            assert await session.wait(lambda _: session.box("local") not in (link, None), PATIENCE_S)
+            revision = session.state.hosts["local"].revisions["serve"]
+            assert await session.wait(lambda state: state.hosts["local"].revisions["serve"] > revision, PATIENCE_S)
 
-        assert await session.wait(lambda _: session.box("local") is not None, 20)
+        assert await session.wait(lambda _: session.box("local") is not None, PATIENCE_S)
         monkeypatch.setattr("tests.support.served.SPEED", "0.5")
         with foreign_server(box.python, box.model, box.port, log):
             for wanted in ("weights", "graphs", "ready"):
-                assert await session.wait(lambda _, wanted=wanted: phase() == wanted, 40)  # type: ignore[misc]
+                assert await session.wait(lambda _, wanted=wanted: phase() == wanted, PATIENCE_S)  # type: ignore[misc]
                 await dies()
             one = server()
             assert one is not None
@@ -64,7 +61,7 @@ async def test_a_start_survives_a_dying_link_in_each_phase(
                 return [str(row.text) for row in one.log]
 
             ready = "The server is fired up and ready to roll!"
-            assert await session.wait(lambda _: ready in texts(), 20)
+            assert await session.wait(lambda _: ready in texts(), PATIENCE_S)
             assert one.phase == "ready"
             assert texts().count(ready) == 1
             assert len([text for text in texts() if text.startswith("Load weight end")]) == 1

@@ -21,6 +21,7 @@ from console.state import HostState
 from console.state.serve import ServerState
 from console.views.serve import main_server
 from tests.serve.conftest import KEY, Box
+from tests.support.patience import PATIENCE_S
 from tests.support.served import foreign_server, until
 from widgets.dialog import ConfirmDialog, EditDialog
 
@@ -35,7 +36,7 @@ class Screen:
         self.host: HostState = session.state.hosts["local"]
 
     async def reach(self, test: Callable[[HostState], Any]) -> None:
-        assert await self.session.wait(lambda _: bool(test(self.host)), 40)
+        assert await self.session.wait(lambda _: bool(test(self.host)), PATIENCE_S)
         self.app.tick()
         await self.pilot.pause()
 

@@ -17,6 +17,7 @@ from console.session.ways import Ways
 from console.state import HostState
 from console.views.serve import main_server
 from tests.serve.conftest import KEY, Box
+from tests.support.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ async def test_deploy_watch_and_stop(box: Box, config: Config) -> None:
         async with app.run_test(size=(120, 40)) as pilot:
 
             async def reach(test: Callable[[HostState], object]) -> None:
-                assert await session.wait(lambda state: bool(test(state.hosts["local"])), 30)
+                assert await session.wait(lambda state: bool(test(state.hosts["local"])), PATIENCE_S)
                 await pilot.pause()
 
             await reach(lambda host: host.link.state == "up")

@@ -15,6 +15,7 @@ from console.session.live import LiveSession
 from console.session.ways import Ways
 from console.state import HostState
 from console.workers import tunnel
+from tests.support.patience import PATIENCE_S
 
 
 async def _answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,9 +41,9 @@ async def test_tunnel_opens_serves_and_closes(tmp_path: Path, monkeypatch: pytes
         def shown() -> TunnelChanged | None:
             return demo().serve.tunnel
 
-        assert await session.wait(lambda _: demo().link.state == "up", 30)
+        assert await session.wait(lambda _: demo().link.state == "up", PATIENCE_S)
         session.toggle_tunnel("demo", box_port)
-        assert await session.wait(lambda _: shown() is not None, 20)
+        assert await session.wait(lambda _: shown() is not None, PATIENCE_S)
         opened = shown()
         assert opened is not None
         assert opened.local_port not in (0, box_port)
@@ -51,7 +52,7 @@ async def test_tunnel_opens_serves_and_closes(tmp_path: Path, monkeypatch: pytes
         writer.close()
         await writer.wait_closed()
         session.toggle_tunnel("demo", box_port)
-        assert await session.wait(lambda _: shown() is not opened, 20)
+        assert await session.wait(lambda _: shown() is not opened, PATIENCE_S)
         closed = shown()
         assert closed is not None
         assert closed.local_port == 0

@@ -18,6 +18,7 @@ from console.session.live import LiveSession
 from console.session.ways import Ways
 from console.state.serve import ServerState
 from tests.serve.conftest import Box
+from tests.support.patience import PATIENCE_S
 from tests.support.served import foreign_server, free_port
 from tests.support.sshd import Sshd, need_sshd, sshd
 
@@ -73,7 +74,7 @@ async def test_one_is_measured_the_other_is_watched_as_ever(box: Box, session: L
             one = on_port(session, port)
             return str(one.gauges.source) if one and one.proved and one.gauges else ""
 
-        assert await session.wait(lambda _: bool(source(box.port) and source(other)), 40)
+        assert await session.wait(lambda _: bool(source(box.port) and source(other)), PATIENCE_S)
         assert (source(box.port), source(other)) == ("metrics", "loads")
     assert "/v1/loads" not in logs[0].read_text()
     assert "/v1/loads" in logs[1].read_text()
@@ -83,15 +84,17 @@ async def test_a_server_on_one_address_of_the_box(box: Box, session: LiveSession
     app = ConsoleApp(session)
     with foreign_server(box.python, box.model, box.port, tmp_path / "log", "--host", ADDRESS):
         async with app.run_test(size=(140, 40)) as pilot:
-            assert await session.wait(lambda _: proved(session, box.port), 40)
+            assert await session.wait(lambda _: proved(session, box.port), PATIENCE_S)
             host = session.state.hosts["box"]
             session.toggle_tunnel("box", box.port)
-            assert await session.wait(lambda _: host.serve.tunnel is not None, 20)
+            assert await session.wait(lambda _: host.serve.tunnel is not None, PATIENCE_S)
             assert host.serve.tunnel is not None
             assert host.serve.tunnel.local_port, host.serve.tunnel.sentence
             assert "tiny" in await models(host.serve.tunnel.local_port)
             flood = asyncio.create_task(facts(session))
-            assert await session.wait(lambda _: bool(host.serve.tunnel and not host.serve.tunnel.local_port), 30)
+            assert await session.wait(
+                lambda _: bool(host.serve.tunnel and not host.serve.tunnel.local_port), PATIENCE_S
+            )
             flood.cancel()
             app.switch_mode("server")
             app.tick()

@@ -16,6 +16,7 @@ from console.events import Event
 from console.remote.agent import Agent
 from console.remote.local import open_local_agent
 from console.workers.samples import SAMPLE_KINDS, fact_of
+from tests.support.patience import PATIENCE_S
 
 E = TypeVar("E", bound=Event)
 
@@ -39,7 +40,9 @@ class Watched:
                 self.facts.append((frame.m, fact))
             self._news.set()
 
-    async def until(self, kind: type[E], test: Callable[[E], bool] = lambda fact: True, limit_s: float = 10.0) -> E:
+    async def until(
+        self, kind: type[E], test: Callable[[E], bool] = lambda fact: True, limit_s: float = PATIENCE_S
+    ) -> E:
         """The first fact of this kind from now on, or already there, that passes."""
         seen = 0
         try:
@@ -91,7 +94,7 @@ async def watched(
 
 async def gone(pid: int) -> bool:
     """True once the process has ended, though nobody may have waited for it yet."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from console.events.link import LinkChanged
 from tests.support.fault_log import tell
+from tests.support.patience import PATIENCE_S
 from tests.support.scene import BoxSide, Scene, check_record, scene
 from tests.support.sshd import User
 
@@ -58,7 +59,7 @@ async def suffer(fault: Fault, place: Path, someone: User | None = None) -> None
         session, box = one.session, one.box
         count = len(box.counted)
         assert count > len(before), "the job stood still"
-        await one.until(lambda: len(one.lines) >= count, 10, "every line told")
+        await one.until(lambda: len(one.lines) >= count, PATIENCE_S, "every line told")
         await box.ended([pid for pid in agents if pid not in _current(one)])
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from console.cli.scrub import Scrubber
+from tests.support.patience import PATIENCE_S
 
 MARK = "EVILMARK"  # what must be seen of it, so that a test knows that it came as far as the screen
 CORPUS: dict[str, bytes] = {
@@ -94,7 +95,7 @@ def typed(
 
 def _quiet(leader: int, first: bytes = b"") -> bytes:
     """What comes until nothing more does for a moment."""
-    output, deadline = b"", time.monotonic() + (30 if first else 3)
+    output, deadline = b"", time.monotonic() + (PATIENCE_S if first else 3)
     while time.monotonic() < deadline:
         ready, _, _ = select.select([leader], [], [], 0.4)
         if ready:
@@ -109,7 +110,7 @@ def _quiet(leader: int, first: bytes = b"") -> bytes:
 
 
 def _rest(leader: int) -> bytes:
-    output, deadline = b"", time.monotonic() + 20
+    output, deadline = b"", time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if select.select([leader], [], [], 0.5)[0]:
             try:

@@ -13,6 +13,7 @@ from typing import Any
 
 from console.demo.hub import Content, FakeHub, User
 from console.remote.bundle import STAGE0, bundle, frame
+from tests.support.patience import PATIENCE_S
 
 GOOD = "hf_CanaryGoodTokenDoNotPrint0001"
 BOB = "hf_CanaryBobTokenDoNotPrint00002"
@@ -66,9 +67,9 @@ class Job:
     def lines(self) -> list[dict[str, Any]]:
         """What the job reported so far."""
         text = self.progress.read_text() if self.progress.exists() else ""
-        return [json.loads(line) for line in text.splitlines()]
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
-    def wait_for(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = 30.0) -> dict[str, Any]:
+    def wait_for(self, wanted: Callable[[dict[str, Any]], bool], seconds: float = PATIENCE_S) -> dict[str, Any]:
         """The first reported line that is wanted."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -83,7 +84,7 @@ class Job:
         self.process.kill()
         self.process.communicate()
 
-    def end(self, seconds: float = 60.0) -> tuple[int, dict[str, Any]]:
+    def end(self, seconds: float = PATIENCE_S) -> tuple[int, dict[str, Any]]:
         """Exit code and last line."""
         _, errors = self.process.communicate(timeout=seconds)
         assert b"Traceback" not in errors, errors.decode()

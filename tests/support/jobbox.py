@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from console.remote.bundle import STAGE0, bundle, frame
+from tests.support.patience import PATIENCE_S
 
-WAIT_S = 15.0
 _numbers = itertools.count(1)
 # A server that ends at TERM and leaves children that ignore it: a new session, and a double fork.
 STUBBORN = """
@@ -44,7 +44,7 @@ time.sleep(600)
 """
 
 
-def until(condition: Callable[[], Any], what: str = "the state", limit_s: float = WAIT_S) -> Any:
+def until(condition: Callable[[], Any], what: str = "the state", limit_s: float = PATIENCE_S) -> Any:
     """The first true answer of `condition`."""
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:

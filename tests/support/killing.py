@@ -18,6 +18,7 @@ from console.session.ways import Ways
 from console.state.serve import ServerState
 from console.values import known
 from tests.support.gpudeck import Gpudeck
+from tests.support.patience import PATIENCE_S
 
 LIMIT_S = 300.0
 
@@ -62,8 +63,8 @@ async def adopted(gpudeck: Gpudeck, host: str, port: int, monkeypatch: pytest.Mo
             return [one for one in serve.servers.values() if one.present]
 
         session.start()
-        assert await session.wait(lambda _: link.state == "up", 60)
+        assert await session.wait(lambda _: link.state == "up", PATIENCE_S)
         began = time.monotonic()
-        assert await session.wait(lambda _: known(serve.listed) and all(one.looked for one in present()), 20)
+        assert await session.wait(lambda _: known(serve.listed) and all(one.looked for one in present()), PATIENCE_S)
         found = next((one for one in present() if one.seen and one.seen.port == port), None)
         return Adopted(time.monotonic() - began, found) if found is not None else None

@@ -14,6 +14,8 @@ import termios
 import time
 from pathlib import Path
 
+from tests.support.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 # Every escape sequence in the output, with the ones that have a body up to their end.
 SEQUENCE = re.compile(
@@ -61,7 +63,7 @@ def run_in_pty(
 
 
 def _read(leader: int, process: subprocess.Popen[bytes], until: bytes) -> bytes:
-    output, asked, deadline = b"", False, time.monotonic() + 30
+    output, asked, deadline = b"", False, time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         ready, _, _ = select.select([leader], [], [], 0.5)
         if ready:
@@ -75,4 +77,4 @@ def _read(leader: int, process: subprocess.Popen[bytes], until: bytes) -> bytes:
         if not asked and until in output:
             os.write(leader, b"q")
             asked = True
-    raise TimeoutError(f"not seen within 30 s: {until!r}; last bytes: {output[-500:]!r}")
+    raise TimeoutError(f"not seen within {PATIENCE_S:g} s: {until!r}; last bytes: {output[-500:]!r}")

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from console.demo.sglang import install
+from tests.support.patience import PATIENCE_S
 
 CONFIG = {
     "architectures": ["Qwen3ForCausalLM"], "vocab_size": 512, "hidden_size": 64, "num_hidden_layers": 2,
@@ -45,11 +46,11 @@ def standin(directory: Path, *flags: str) -> Iterator[int]:
         yield port
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
 
 def _wait(port: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/ready", timeout=1):
             return

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tests.support.patience import PATIENCE_S
 from tests.support.requirements import need
 
-LIMIT_S = 30.0
+LIMIT_S = PATIENCE_S
 
 
 class Terminal:
