@@ -12,12 +12,13 @@ TEXT = """\
 
 What the fault suite broke and what came of it. Written by `make reliability` on {today}; not by hand.
 
-A row is a test of `tests/faults` on a real sshd (behind a TCP proxy where the link is meant), the real agent, a fake
-NVML library, and a job that counts on the box. After each one the suite asserts: the screen said the words within the
-time; the job went on counting; all is known again (link, eight GPUs, the job with its process); each line of the job
-was told once; the record has every fact once and replays to the state in which the console ended; no process, file or
-file handle of ours is left, and no call that changes a GPU was made. *Seen within* is the longest of all runs, with
-the limit that the test holds. A run that fails writes no row.
+A row is a test of `tests/faults` on a real sshd (where the link is meant: behind a TCP proxy, or in a network
+namespace at the other end of a cable), the real agent, a fake NVML library, and a job that counts on the box. After
+each one the suite asserts: the screen said the words within the time; the job went on counting; all is known again
+(link, eight GPUs, the job with its process); each line of the job was told once; the record has every fact once and
+replays to the state in which the console ended; no process, file or file handle of ours is left, and no call that
+changes a GPU was made. *Seen within* is the longest of all runs, with the limit that the test holds. A run that fails
+writes no row.
 
 {table}
 
@@ -39,7 +40,7 @@ make reliability                       # the fault suite, and this page
 KILLS=50 SLEEP_S=120 SOAK_S=600 FUZZ_S=120 make reliability
 ```
 
-Rows that need root (mounts, users, a private sshd) are skipped without it.
+Rows that need root (mounts, users, a private sshd, network namespaces) are skipped without it.
 """
 
 

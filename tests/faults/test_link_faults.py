@@ -6,13 +6,9 @@ import asyncio
 import os
 import signal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from console.remote import connection, login
-from console.remote.agent import Agent
-from console.remote.pipe import Pipe
 from tests.support.faults import Fault, suffer
 from tests.support.scene import BoxSide, Scene
 
@@ -106,19 +102,6 @@ FAULTS = [
     Fault("MaxStartups 3, six links", "SIGKILL to the sessions of six boxes behind one server", LOST, 3,
           sessions_killed, prepare=few_startups, consoles=6),
 ]  # fmt: skip
-
-
-@pytest.fixture
-def short_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six seconds of silence instead of twenty until the link counts as lost; the agent's alarm after eight."""
-    monkeypatch.setattr(login, "KEEPALIVE_S", 2)
-    monkeypatch.setattr(login, "KEEPALIVE_COUNT", 2)
-    start_agent = connection.start_agent
-
-    async def with_alarm(pipe: Pipe, python: str, config: dict[str, Any], package: str) -> Agent:
-        return await start_agent(pipe, python, {**config, "idle_s": 8}, package)
-
-    monkeypatch.setattr(connection, "start_agent", with_alarm)
 
 
 @pytest.mark.slow

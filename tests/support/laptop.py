@@ -26,7 +26,7 @@ class Laptop:
         return path
 
     def host(self, alias: str, port: int, key: Path | None = None, user: str = "root", *options: str) -> str:
-        """An alias of the SSH config."""
+        """An alias of the SSH config; the first of two equal `options` counts, before our own."""
         lines = ["HostName 127.0.0.1", f"Port {port}", f"User {user}", f"UserKnownHostsFile {self.known_hosts}",
                  "GlobalKnownHostsFile /dev/null"]  # fmt: skip
         lines += [f"IdentityFile {key}" if key else "IdentityFile none"]

@@ -33,8 +33,10 @@ from tests.support.fakes import Fleet
 from tests.support.frames import frame
 from tests.support.jobbox import JobBox, record
 from tests.support.laptop import Laptop
+from tests.support.patience import PATIENCE_S
 from tests.support.proxy import Proxy, proxy
 from tests.support.sshd import Sshd, User, sshd
+from tests.support.wire import BOX, Wire
 
 COUNT = """
 import json, os, time
@@ -80,6 +82,7 @@ class BoxSide:
         self.mark = place.name
         self.options: list[str] = []
         self.inside: Sequence[str] = ()
+        self.wire: Wire | None = None
         self.variables = {MARK: self.mark, "HOME": str(self.home)}
         self.jobs = JobBox(self.home / ".local" / "state")
         self.jobs.env = self.jobs.env | self.variables
@@ -93,6 +96,10 @@ class BoxSide:
         """Start sshd as it is configured now."""
         variables = " ".join(f'"{name}={value}"' for name, value in self.variables.items())
         self.server.start(*self.options, f"SetEnv {variables}", inside=self.inside)
+
+    def plug(self, wire: Wire) -> None:
+        """Its server runs at the other end of the cable."""
+        self.wire, self.inside, self.server.address = wire, wire.inside, BOX
 
     def work(self) -> None:
         self.job = self.jobs.run(self.python, "-c", COUNT)
@@ -113,7 +120,7 @@ class BoxSide:
 
     async def ended(self, pids: Sequence[int]) -> None:
         """Wait until none of these processes is there, nor the guard of an agent that is gone."""
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE_S):
             while set(pids) & marked(self.mark).keys() or len(self._ours()) > 2 * len(self.agents()):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
@@ -129,7 +136,7 @@ class BoxSide:
 
 @dataclass
 class Scene:
-    """`says` waits for words on the screen; everything else is there to be broken."""
+    """`says` waits for words on the screen; everything else is there to be broken. A box on a wire has no proxy."""
 
     box: BoxSide
     between: Proxy
@@ -165,7 +172,7 @@ class Scene:
         except TimeoutError:
             raise AssertionError(f"not within {within_s:g} s: {what or test}\n{self.screen}") from None
 
-    async def healthy(self, within_s: float = 30) -> None:
+    async def healthy(self, within_s: float = PATIENCE_S) -> None:
         """All is known again, as of now: link, GPUs, the job with its identity."""
         now = self.session.now()
         for name in self.names:
@@ -229,9 +236,11 @@ async def _console(tmp_path: Path, box: BoxSide, between: Proxy, count: int) -> 
     laptop = Laptop(tmp_path)
     user = box.user.name if box.user else "root"
     key = laptop.key("id_box")
+    address, port = (box.server.address, box.server.port) if box.wire else ("127.0.0.1", between.port)
+    options = (f"HostName {address}", "ConnectTimeout 4")
     box.server.authorize(Path(f"{key}.pub"), user)
-    laptop.trust(box.server.known_hosts_line(f"[127.0.0.1]:{between.port}"))
-    names = [laptop.host("box" if at == 0 else f"box{at}", between.port, key, user) for at in range(count)]
+    laptop.trust(box.server.known_hosts_line(f"[{address}]:{port}"))
+    names = [laptop.host("box" if at == 0 else f"box{at}", port, key, user, *options) for at in range(count)]
     env = box.fleet.env() if box.fleet else {}
     hosts = {name: HostConfig(name=name, ssh=name, env=env) for name in names}
     config = Config(settings=Settings(ssh_config=str(laptop.config)), hosts=hosts, origins={})

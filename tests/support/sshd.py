@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.support.patience import PATIENCE_S
 from tests.support.requirements import need
 
 SSHD = "/usr/sbin/sshd"
@@ -48,7 +49,7 @@ class Sshd:
 
     def __init__(self, directory: Path, port: int = 0) -> None:
         self.directory = directory
-        self.port = port or free_port()
+        self.address, self.port = "127.0.0.1", port or free_port()
         self.log = directory / "log"
         self._process: subprocess.Popen[bytes] | None = None
         (directory / "authorized").mkdir(exist_ok=True)
@@ -65,14 +66,14 @@ class Sshd:
 
     def known_hosts_line(self, name: str = "") -> str:
         kind, data = Path(f"{self.host_key}.pub").read_text().split()[:2]
-        return f"{name or f'[127.0.0.1]:{self.port}'} {kind} {data}\n"
+        return f"{name or f'[{self.address}]:{self.port}'} {kind} {data}\n"
 
     def start(self, *lines: str, inside: Sequence[str] = ()) -> Sshd:
         """`lines` of configuration win over the defaults below; `inside` is a command line to run it with."""
         config = self.directory / "sshd_config"
         defaults = [
-            f"Port {self.port}", "ListenAddress 127.0.0.1", f"HostKey {self.host_key}", "PidFile none", "UsePAM no",
-            "StrictModes no", f"AuthorizedKeysFile {self.directory}/authorized/%u", "PermitRootLogin yes",
+            f"Port {self.port}", f"ListenAddress {self.address}", f"HostKey {self.host_key}", "PidFile none",
+            "UsePAM no", "StrictModes no", f"AuthorizedKeysFile {self.directory}/authorized/%u", "PermitRootLogin yes",
             "PasswordAuthentication no", "KbdInteractiveAuthentication no", "LogLevel VERBOSE", "UseDNS no",
             "PrintMotd no", "Subsystem sftp internal-sftp",
         ]  # fmt: skip
@@ -86,12 +87,12 @@ class Sshd:
         return self
 
     def _wait_until_it_listens(self) -> None:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             assert self._process is not None
             if self._process.poll() is not None:
                 break
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            with contextlib.suppress(OSError), socket.create_connection((self.address, self.port), 1):
                 return
             time.sleep(0.02)
         raise AssertionError(f"sshd did not start: {self.log.read_text(errors='replace')}")
