@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.command import Provider
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
@@ -33,6 +35,7 @@ from console.session.protocol import HostChoice, Session
 from console.values import clean
 from console.views.notable import notable
 from widgets.glyphs import ASCII_CLASS
+from widgets.patient_driver import PatientDriver
 from widgets.stylesheet import LazyStylesheet
 from widgets.themes import DARK, register_themes
 
@@ -90,6 +93,10 @@ class ConsoleApp(Deck):
         self.theme = theme
         self.stylesheet = LazyStylesheet(variables=self.get_css_variables())
         self.set_class(ascii_only, ASCII_CLASS)
+
+    def get_driver_class(self) -> type[Driver]:
+        usual = super().get_driver_class()
+        return PatientDriver if usual is LinuxDriver else usual
 
     async def on_mount(self) -> None:
         await self.switch_mode("overview" if self.host_name or self.player else "hosts")
