@@ -161,7 +161,13 @@ INTENTS: tuple[Intent, ...] = (
         where="live",
         guard=_needs_host,
     ),
-    Intent("note", ("N",), "Note", "Write a note into the recording, and to the run being measured", where="live"),
+    Intent(
+        "note",
+        ("N",),
+        "Note",
+        "Write a note into the recording and the report of the run being measured, else of the runs around it",
+        where="live",
+    ),
     Intent(
         "shell",
         ("exclamation_mark",),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.cells import chop_cells
@@ -12,6 +13,11 @@ from widgets.gauges import bar_spans, spark_spans
 from widgets.glyphs import Glyphs
 
 FREE_BAR_WIDTH = 12
+SHORT_ITEM = 20
+LONGEST_UNIT = 5
+_NUMBER = re.compile(r"\W*\d[\d.,]* ")
+_SIGNS = frozenset(f"{sign} " for sign in "±≥≤=≈")
+_WORD = re.compile(r"[^ ]+ *| +")
 
 
 class Column(NamedTuple):
@@ -126,44 +132,86 @@ def _flat(pieces: Sequence[Piece], glyphs: Glyphs) -> list[Span]:
 def wrap_line(line: Line, width: int, glyphs: Glyphs) -> list[Line]:
     """The line broken at spaces into lines of at most `width` cells, later ones indented by `line.indent`.
 
-    A word longer than a line, such as an address to copy, is broken where the line ends.
+    A short item of a list, such as a label with its value, stays whole: what is two spaces or more from the next
+    one. A number stays with its unit. A word longer than a line, such as an address to copy, is broken at its end.
     """
     spans = _flat(line.left, glyphs)
     if width <= line.indent + 1 or spans_width(spans) + spans_width(_flat(line.right, glyphs)) < width:
         return [line]
-    lines: list[list[Cell]] = [[]]
+    lines: list[list[Span]] = [[]]
     used = 0
     room = width - (spans_width(_flat(line.right, glyphs)) + 1 if line.right else 0)
-    for word, ink in _words(spans, width - line.indent):
-        size = width_of(word.rstrip())
-        if used + size > room and used > (line.indent if len(lines) > 1 else 0):
-            lines.append([Cell(" " * line.indent)])
+    for unit in _units(spans, width - line.indent):
+        if used + _size(unit) > room and used > (line.indent if len(lines) > 1 else 0):
+            lines.append([Span(" " * line.indent)])
             used, room = line.indent, width
-            word = word.lstrip()
-        lines[-1].append(Cell(word, ink))
-        used += width_of(word)
-    return [Line(_trimmed(pieces), line.right if index == 0 else ()) for index, pieces in enumerate(lines)]
+            unit = [Span(unit[0].text.lstrip(), unit[0].ink), *unit[1:]]
+        lines[-1] += unit
+        used += spans_width(unit)
+    return [Line(_trimmed(spans), line.right if index == 0 else ()) for index, spans in enumerate(lines)]
 
 
-def _trimmed(cells: Sequence[Cell]) -> tuple[Piece, ...]:
-    """The cells without the space at the end of the last one, which would be cut."""
+def _size(spans: Sequence[Span]) -> int:
+    """Cells without the spaces at the end."""
+    return width_of("".join(span.text for span in spans).rstrip())
+
+
+def _trimmed(spans: Sequence[Span]) -> tuple[Piece, ...]:
+    """As pieces, without the space at the end of the last one, which would be cut."""
+    cells = [Cell(*span) for span in spans]
     return (*cells[:-1], Cell(cells[-1].text.rstrip(), cells[-1].ink)) if cells else ()
 
 
-def _words(spans: Sequence[Span], most: int) -> list[tuple[str, str]]:
-    """The words with the spaces that follow them, in pieces of at most `most` cells."""
-    words: list[tuple[str, str]] = []
-    for text, ink in spans:
-        start = 0
-        while start < len(text):
-            space = text.find(" ", start)
-            end = len(text) if space < 0 else space
-            while end < len(text) and text[end] == " ":
-                end += 1
-            word = text[start:end]
-            words += [(piece, ink) for piece in (chop_cells(word, most) if width_of(word.rstrip()) > most else [word])]
-            start = end
+def _units(spans: Sequence[Span], most: int) -> Iterator[list[Span]]:
+    """What no line may break: short items as a whole, else words; each with the spaces that follow it."""
+    item: list[list[Span]] = []
+    for word in _words(spans, most):
+        if item and _text(item[-1]).endswith("  "):
+            yield from _whole(item, most)
+            item = []
+        item.append(word)
+    yield from _whole(item, most)
+
+
+def _whole(item: list[list[Span]], most: int) -> list[list[Span]]:
+    """A short item in one piece; a long one would leave the line before it ragged."""
+    together = [span for word in item for span in word]
+    if _size(together) <= min(most, max(SHORT_ITEM, most // 2)):
+        return [together] if together else []
+    words: list[list[Span]] = []
+    for word in item:
+        if words and _inseparable(_text(words[-1]), _text(word)):
+            words[-1] = [*words[-1], *word]
+        else:
+            words.append(word)
     return words
+
+
+def _inseparable(before: str, word: str) -> bool:
+    """A number and its unit, a sign and its number."""
+    if _NUMBER.fullmatch(before):
+        return width_of(word.rstrip()) <= LONGEST_UNIT
+    return before in _SIGNS and word[:1].isdigit()
+
+
+def _words(spans: Sequence[Span], most: int) -> list[list[Span]]:
+    """The words with the spaces that follow them, in pieces of at most `most` cells; a word may have several inks."""
+    words: list[list[Span]] = []
+    for text, ink in spans:
+        for part in _WORD.findall(text):
+            before = _text(words[-1]) if words else ""
+            fits = width_of((before + part).rstrip()) <= most
+            if words and (not part.strip() or (fits and not before.endswith(" "))):
+                words[-1].append(Span(part, ink))
+            elif width_of(part.rstrip()) > most:
+                words += [[Span(piece, ink)] for piece in chop_cells(part, most)]
+            else:
+                words.append([Span(part, ink)])
+    return words
+
+
+def _text(spans: Sequence[Span]) -> str:
+    return "".join(span.text for span in spans)
 
 
 def overlay(spans: Sequence[Span], start: int, end: int, ink: str) -> list[Span]:

@@ -23,6 +23,7 @@ from console.values.secrets import redact
 SLO_USER_TOK_S = 12.5
 UNSTABLE = "unstable"
 KNEE_POINTS = 5
+_SECOND = len("2026-01-31T22:15:04")
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -65,13 +66,14 @@ def report(runs: Sequence[Run]) -> Report:
 
 
 def _notes(runs: Sequence[Run], names: list[str]) -> tuple[str, ...]:
-    """What was noted of each run, and while it was measured."""
-    return tuple(
-        f"{note.t} {name}: {note.text}"
-        for name, run in zip(names, runs, strict=True)
-        for note in run.notes
-        if note.text
-    )
+    """What was noted of each run: while it was measured, behind it, and before it. One of several runs stands once."""
+    about: dict[tuple[str, str], list[str]] = {}
+    for name, run in zip(names, runs, strict=True):
+        for note in run.notes:
+            if note.text:
+                place = f"before {name}" if note.t[:_SECOND] < run.manifest.created[:_SECOND] else name
+                about.setdefault((note.t, note.text), []).append(place)
+    return tuple(f"{t} {', '.join(places)}: {text}" for (t, text), places in sorted(about.items()))
 
 
 def _commands(runs: Sequence[Run]) -> tuple[str, ...]:

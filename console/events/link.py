@@ -76,9 +76,10 @@ class IntentIssued(Event, frozen=True, gc=False, kw_only=True):
 
 
 class NoteWritten(Event, frozen=True, gc=False, kw_only=True):
-    """A note of the user, for the record and for the report of a run in progress."""
+    """A note of the user, for the record and for the reports of the runs of this box; `host` empty: of all boxes."""
 
     text: CleanText
+    host: str = ""
 
 
 class RecorderFailed(Event, frozen=True, gc=False, kw_only=True):

@@ -97,7 +97,8 @@ def _free(deck: Deck, frame: Frame, query: str) -> Iterator[Command]:
     verb, _, rest = query.partition(" ")
     text, controls = rest.strip(), deck.session.controls
     if verb == "note" and text and controls:
-        yield Command(query, "write it into the recording", lambda: controls.publish(NoteWritten(text=clean(text))))
+        note = NoteWritten(text=clean(text), host=deck.host_name)
+        yield Command(query, "write it into the recording", lambda: controls.publish(note))
     if verb == "go" and text and deck.player:
         player = deck.player
         try:

@@ -97,12 +97,19 @@ def _shell(app: Deck, frame: Frame) -> None:
             subprocess.run(app.session.controls.shell_command(frame.host.name), check=False)
 
 
-def _note(app: Deck, _frame: Frame) -> None:
+def _note(app: Deck, frame: Frame) -> None:
     def written(text: str | None) -> None:
         if text and app.session.controls:
-            app.session.controls.publish(NoteWritten(text=clean(text)))
+            app.session.controls.publish(NoteWritten(text=clean(text), host=frame.host.name if frame.host else ""))
 
-    app.push_screen(AskDialog("Note", [("goes into", "the recording, and the report of a run in progress")]), written)
+    app.push_screen(AskDialog("Note", [("goes into", _notebook(frame))]), written)
+
+
+def _notebook(frame: Frame) -> str:
+    run = frame.host.bench.latest if frame.host else None
+    measured = run is not None and run.ended is None
+    runs = "report of the run in progress" if measured else "reports of the run before and of the next one"
+    return f"the recording, and the {runs}"
 
 
 HANDLERS: Mapping[str, Handler] = {

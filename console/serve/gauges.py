@@ -51,7 +51,7 @@ def read_loads(body: Any) -> Gauges | None:
         kv_used_tokens=_whole(used),
         kv_total_tokens=_whole(total),
         cache_hit_ratio=_mean(loads, "cache_hit_rate"),
-        accept_length=_mean([load.get("speculative") or {} for load in loads], "accept_length"),
+        accept_length=_accepted(_mean([load.get("speculative") or {} for load in loads], "accept_length")),
         max_running=_whole(_total(loads, "max_running_requests")),
     )
 
@@ -91,7 +91,7 @@ def read_metrics(text: str) -> Gauges | None:
         kv_used_tokens=_whole(used),
         kv_total_tokens=_whole(total),
         cache_hit_ratio=sum(hits) / len(hits) if hits else _ABSENT,
-        accept_length=sum(accept) / len(accept) if accept and any(accept) else _ABSENT,
+        accept_length=_accepted(sum(accept) / len(accept)) if accept else _ABSENT,
         tokens_decoded=_whole(added.get("realtime_tokens_total", _ABSENT)),
     )
 
@@ -108,8 +108,13 @@ def read_log(decode: Record | None, averaged_over_gap: bool = False) -> Gauges |
         gen_tok_s=Unknown("first line after idling") if averaged_over_gap else values.get("tok_s", _ABSENT),
         kv_ratio=values.get("token_usage", values.get("full_token_usage", _ABSENT)),
         kv_used_tokens=values.get("token", values.get("full_token", _ABSENT)),
-        accept_length=values.get("accept_len", _ABSENT),
+        accept_length=_accepted(values.get("accept_len", _ABSENT)),
     )
+
+
+def _accepted(length: float | Unknown) -> float | Unknown:
+    """SGLang says 0 until something was drafted; an accept length is at least 1."""
+    return Unknown("nothing was drafted yet") if known(length) and not length else length
 
 
 _METRICS = frozenset((

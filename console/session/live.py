@@ -17,6 +17,7 @@ from console.config.errors import ConfigError
 from console.config.paths import runs_dir
 from console.config.records import HostConfig, Recipe
 from console.events import Event, Stamped
+from console.events.bench import RunBegan
 from console.events.jobs import JobAction
 from console.events.link import NoteWritten, RecorderFailed, WorkerFailed
 from console.journal import Header, Recorder, new_header
@@ -36,7 +37,8 @@ from console.workers.hub_watch import HubWatch
 from console.workers.hub_wishes import ask_again, put_token, remove_stored, verify_all
 from console.workers.link import LinkWorker
 from console.workers.looks import Looks
-from console.workers.runs_watch import RunsWatch, keep_note
+from console.workers.run_notes import RunNotes
+from console.workers.runs_watch import RunsWatch
 from console.workers.serve_watch import ServeWatch
 from console.workers.tunnel import tunnel
 
@@ -62,6 +64,7 @@ class LiveSession:
         self.links: dict[str, LinkWorker] = {}
         self._ways = ways
         self._shelf = recipes.Shelf()
+        self._notes = RunNotes(runs_dir())
         self._started = False
         self._watches_runs = False
         self._recorder: Recorder | None = None
@@ -295,8 +298,8 @@ class LiveSession:
         self._changed.set()
 
     def _note(self, stamped: Stamped) -> None:
-        if isinstance(stamped.event, NoteWritten):
-            keep_note(runs_dir(), self.state.hosts.values(), self.header.at(stamped.t), stamped.event.text)
+        if isinstance(stamped.event, NoteWritten | RunBegan):
+            self._notes.hear(stamped.event, self.state.hosts.values(), self.header.at(stamped.t))
 
     def _recorder_failed(self, path: Path, reason: str) -> None:
         self.publish(RecorderFailed(path=clean(str(path)), reason=clean(reason)))

@@ -1,19 +1,17 @@
-"""Lists the stored runs for the screen, and again whenever the store changes; keeps what is noted meanwhile."""
+"""Lists the stored runs for the screen, and again whenever the store changes."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from console.bench.compare import compare, differences, refusal_reasons
 from console.bench.flags import FLAGS
 from console.bench.lines import comparison_lines, diff_lines
-from console.bench.store import Note, Run, RunError, RunStore
+from console.bench.store import Run, RunStore
 from console.events import Event
 from console.events.bench import RunsListed, StoredRun
-from console.state import HostState
 from console.values import CleanText, clean
 
 LOOK_S = 1.0
@@ -48,14 +46,6 @@ class RunsWatch:
         runs = self._store.runs()
         rows = [row(run, against(run, runs) if i < COMPARED else None) for i, run in enumerate(runs[:LISTED])]
         return RunsListed(runs=tuple(rows), older=len(runs[LISTED:]))
-
-
-def keep_note(runs: Path, hosts: Iterable[HostState], t: str, text: str) -> None:
-    """Keep a note of the session, written at `t` (UTC), with every run that is being measured: for its report."""
-    store = RunStore(runs)
-    for run in [run for host in hosts for run in host.bench.runs.values() if run.ended is None]:
-        with contextlib.suppress(RunError, OSError):  # the recording has it in any case
-            store.add_note(run.began.run, Note(t, text))
 
 
 def against(run: Run, runs: Sequence[Run]) -> Run | None:

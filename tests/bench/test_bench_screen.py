@@ -194,25 +194,42 @@ async def test_a_key_exports_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (folder / "throughput.svg").read_text().startswith("<svg")
 
 
-async def test_a_note_stands_in_the_report_of_the_run_that_was_being_measured(
+async def test_notes_stand_in_the_report_of_the_run_they_are_about(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     store = RunStore(tmp_path / "gpudeck" / "runs")
-    store.create(a_manifest(RUN, "k26-ep4"))
+    first, second = RUN, CleanText("20991130T010203Z-k26-tp8-abcd")
+    store.create(a_manifest(first, "k26-ep4"))
+    store.create(msgspec.structs.replace(a_manifest(second, "k26-tp8"), created="2099-11-30T01:02:03Z"))
     async with AsyncExitStack() as resources:
         ways = Ways(load_config(cwd=tmp_path, env={}), None, None, resources)
         session = await resources.enter_async_context(LiveSession(ways))
-        session.state.hosts["ct200"] = HostState("ct200")
-        for event in measuring():
-            session.publish(event)
-        session.publish(NoteWritten(text=CleanText("the fan is loud")))
-        session.publish(facts.BenchEnded(host="ct200", job=JOB, run=RUN, sentence=CleanText("")))
-        session.publish(NoteWritten(text=CleanText("good night")))
-    text = rendered([store.load(RUN)], "md")
+        session.state.hosts.update({name: HostState(name) for name in ("ct200", "b2")})
+        night: list[tuple[str, list[Event]]] = [
+            ("a new driver since noon", measuring()),
+            ("the fan is loud", [facts.BenchEnded(host="ct200", job=JOB, run=first, sentence=CleanText(""))]),
+            ("now with TP 8", [the_beginning_of(second)]),
+        ]
+        for text, after in night:
+            session.publish(NoteWritten(text=CleanText(text), host="ct200"))
+            session.publish(NoteWritten(text=CleanText(f"{text}, elsewhere"), host="b2"))
+            for event in after:
+                session.publish(event)
+    assert [note.text for note in store.load(first).notes] == [
+        "a new driver since noon", "the fan is loud", "now with TP 8",
+    ]  # fmt: skip
+    assert [note.text for note in store.load(second).notes] == ["now with TP 8"]
+    text = rendered([store.load(first), store.load(second)], "md")
     assert "## Notes" in text
     assert "k26-ep4: the fan is loud" in text
-    assert "good night" not in text
+    assert "k26-ep4, before k26-tp8: now with TP 8" in text
+    assert "elsewhere" not in text
+
+
+def the_beginning_of(run: CleanText) -> Event:
+    began = next(event for event in measuring() if isinstance(event, facts.RunBegan))
+    return msgspec.structs.replace(began, job=CleanText("bench-2"), run=run)
 
 
 async def test_c_goes_through_the_curves_of_the_run() -> None:

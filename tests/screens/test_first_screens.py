@@ -192,7 +192,7 @@ async def test_a_demo_says_so() -> None:
 async def test_a_note_goes_into_the_record() -> None:
     session = PlayedSession(*HEALTHY, hosts=["ct200"])
     await shown(session, (120, 40), "N", *"night", "enter")
-    assert NoteWritten(text=CleanText("night")) in session.events
+    assert NoteWritten(text=CleanText("night"), host="ct200") in session.events
 
 
 async def test_an_unknown_host_key_is_trusted_only_by_the_second_button() -> None:

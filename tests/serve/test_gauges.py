@@ -31,6 +31,9 @@ def test_loads_add_up_ranks() -> None:
     assert found is not None
     assert (found.running, found.queued, found.gen_tok_s, found.kv_ratio) == (6, 2, 20.0, 0.25)
     assert found.accept_length == 3.0
+    found = read_loads({"loads": [{**rank, "speculative": {"accept_length": 0.0}}]})
+    assert found is not None
+    assert found.accept_length == Unknown("nothing was drafted yet")
     assert not known(found.max_running)
 
 

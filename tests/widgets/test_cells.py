@@ -123,6 +123,29 @@ def test_wrapping_keeps_every_word_and_fits(words: list[str], width: int) -> Non
         assert all(text.startswith("  ") for text in texts[1:])
 
 
+def wrapped(width: int, *pieces: Cell | Bar, indent: int = 0) -> list[str]:
+    lines = wrap_line(Line(pieces, indent=indent), width, UNICODE)
+    return ["".join(cell.text for cell in line.left if isinstance(cell, Cell)) for line in lines]
+
+
+def test_a_line_breaks_between_its_items_and_not_inside_one() -> None:
+    gauges = (Cell("0"), Cell(" running", "label"), Cell("  KV 0 %"), Cell(" "), Bar(0.0, width=10))
+    pieces = (*gauges, Cell("  cache hits 0 %"), Cell("  accept length 2.91"), Cell("  of at most 256"))
+    for width in range(20, 80):
+        lines = wrapped(width, *pieces)
+        for item in ("0 running", "KV 0 % ··········", "cache hits 0 %", "accept length 2.91", "of at most 256"):
+            assert any(item in line for line in lines)
+
+
+def test_a_number_stays_with_its_unit_and_a_word_of_two_inks_is_one_word() -> None:
+    assert wrapped(20, Cell("the drafter needs 12.5 GB more on this disk")) == [
+        "the drafter needs", "12.5 GB more on this", "disk",
+    ]  # fmt: skip
+    assert wrapped(20, Cell("press the small key "), Cell("[", "dim"), Cell("esc", "key"), Cell("]", "dim")) == [
+        "press the small key", "[esc]",
+    ]  # fmt: skip
+
+
 def test_pieces_are_records_that_compare() -> None:
     row = Row((Cell("a"), Spark((1.0, None)), Bar(None), State("warn", "hot")), key="k")
     assert row == Row((Cell("a"), Spark((1.0, None)), Bar(None), State("warn", "hot")), key="k")
