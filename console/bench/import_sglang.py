@@ -35,10 +35,14 @@ def _setup(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "model": info.get("model_path"),
         "input_spec": f"{row['dataset_name']}:{row['random_input_len']}" if fixed else row.get("dataset_name"),
         "output_spec": f"fixed:{row['random_output_len']}" if fixed else None,
-        "load_mode": "closed" if row.get("request_rate") == "inf" else "poisson",
+        "load_mode": _load_mode(rows),
         "prompt_format": row.get("backend"),
         "weights_kind": "dummy" if info.get("load_format") == "dummy" else None,
     }
+
+
+def _load_mode(rows: list[dict[str, Any]]) -> str:
+    return "closed" if all(row.get("request_rate") == "inf" for row in rows) else "poisson"
 
 
 def _dataset(row: dict[str, Any]) -> str:
@@ -46,8 +50,21 @@ def _dataset(row: dict[str, Any]) -> str:
 
 
 def _users(row: dict[str, Any]) -> int:
-    asked = row.get("max_concurrency")
-    return asked if isinstance(asked, int) else max(1, round(row.get("concurrency") or 1))
+    """The cap that was asked for; where there was none, the mean number of requests in flight."""
+    asked, mean = row.get("max_concurrency"), _in_flight(row)
+    if isinstance(asked, int):
+        return asked
+    if not known(mean):
+        raise KeyError("max_concurrency")
+    return max(1, round(mean))
+
+
+def _in_flight(row: dict[str, Any]) -> Number:
+    """What the tool says, or Little's law: the requests' seconds in one second."""
+    if row.get("concurrency") is not None:
+        return number(row["concurrency"])
+    spent = row.get("latencies")
+    return ratio(float(sum(spent)), number(row["duration"])) if spent else NOT_TOLD
 
 
 def _sglang_point(row: dict[str, Any]) -> Point:
@@ -97,7 +114,7 @@ def _point(row: dict[str, Any], e2e: str, total: str) -> Point:
         ttft_ms=flat(row, "ttft"),
         tpot_ms=tpot,
         e2e_ms=flat(row, e2e),
-        concurrency_mean=number(row.get("concurrency")),
+        concurrency_mean=_in_flight(row),
         request_s=ratio(number(row["completed"]), seconds),
         goodput_req_s=number(row.get("request_goodput")),
         attainment_ratio=number(row.get("slo_attainment")),
@@ -133,7 +150,7 @@ def read_vllm(rows: list[dict[str, Any]]) -> ImportedRun:
     last = rows[-1]
     setup = {
         "model": last.get("model_id"),
-        "load_mode": "closed" if last.get("request_rate") == "inf" else "poisson",
+        "load_mode": _load_mode(rows),
         "prompt_format": last.get("backend"),
     }
     remarks = ("throughput includes ramp-up and drain", "the tool's ITL is one sample a chunk: read as ICL")

@@ -110,6 +110,26 @@ def test_vllm_gives_its_rate_in_percent() -> None:
     assert point.icl_ms.p50 == 131.0
 
 
+def test_vllm_runs_appended_to_one_file() -> None:
+    """The last has no cap: its concurrency is the mean of the requests in flight, and it keeps nothing closed."""
+    run = imported("vllm_from_documentation.jsonl")
+    points = [(point.concurrency, point.repeat, point.failed) for point in run.points]
+    assert points == [(8, 0, 0), (8, 1, 2), (7, 0, 0)]
+    assert run.setup["load_mode"] == "poisson"
+    capped, _, open_loop = run.points
+    assert capped.accept_length == pytest.approx(3.018, abs=0.001)
+    assert capped.accepted_per_position == (0.81, 0.58, 0.39, 0.24)
+    assert open_loop.concurrency_mean == pytest.approx(6.95, abs=0.01)
+    assert open_loop.goodput_req_s == 4.75
+    assert not known(capped.ttft_ms.p95)
+
+
+def test_a_concurrency_that_nothing_tells_is_not_one() -> None:
+    data = json.dumps({**VLLM, "max_concurrency": None}).encode()
+    with pytest.raises(ImportFormatError, match="max_concurrency is missing"):
+        import_file(data, "v.json")
+
+
 def test_repeats_of_one_concurrency_count_up() -> None:
     row = (FOLDER / "sglang_0.5.23_python_summary.jsonl").read_text().strip()
     run = import_file(f"{row}\n{row}\n".encode(), "two.jsonl")

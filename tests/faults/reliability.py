@@ -81,7 +81,7 @@ def fuzzed(rows: Iterable[dict[str, Any]]) -> str:
         if "fuzz" in row:
             kinds.setdefault(row["fuzz"], []).append(row)
     lines = [
-        f"- {what[:1].upper()}{what[1:]} (corpus: {runs[-1]['files']} files, {runs[-1]['size'] / 1e6:.1f} MB): "
+        f"- {what[:1].upper()}{what[1:]} (corpus: {_corpus(runs[-1])}): "
         f"{sum(run['variants'] for run in runs)} damaged variants in {sum(run['seconds'] for run in runs):.0f} s, "
         f"{sum(run['read'] for run in runs)} of them still readable; the others were refused in one sentence."
         for what, runs in kinds.items()
@@ -89,6 +89,11 @@ def fuzzed(rows: Iterable[dict[str, Any]]) -> str:
     lines.append(f"- Gzip bombs: {', '.join(BOMBS)}; each in a process of bounded memory.")
     lines.append(f"- Boxes that lie: {', '.join(attack.name for attack in ATTACKS)}; beside a box that does not.")
     return "\n".join(lines)
+
+
+def _corpus(run: dict[str, Any]) -> str:
+    files = "one file" if run["files"] == 1 else f"{run['files']} files"
+    return f"{files}, {run['size'] / 1000:,.0f} kB"
 
 
 def _all(runs: list[dict[str, Any]], key: str) -> str:

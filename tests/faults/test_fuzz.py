@@ -1,6 +1,6 @@
 """Recordings and results from strangers, damaged anywhere: read, or refused in one sentence, in bounded memory.
 
-FUZZ_S: seconds for each of the two (default 2); FUZZ_SEED: where chance begins.
+FUZZ_S: seconds for each kind of file (default 2); FUZZ_SEED: where chance begins.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parents[1]
 RECORDINGS = sorted(path for path in (TESTS / "recordings").rglob("*.jsonl*"))
 RESULTS = sorted(path for path in (TESTS / "captures" / "bench-tools").iterdir())
+TOOLS = {
+    "sglang": "SGLang", "vllm": "vLLM, written from its documentation", "guidellm": "GuideLLM", "aiperf": "AIPerf",
+}  # fmt: skip
 FUZZ_S = float(os.environ.get("FUZZ_S", "2"))
 SEED = int(os.environ.get("FUZZ_SEED", "12"))
 MOST_LINES = 60  # of a recording, so that many variants are tried
@@ -150,9 +153,12 @@ def test_damaged_recordings(tmp_path: Path) -> None:
     fuzz("recordings", corpus, tried)
 
 
-def test_damaged_results() -> None:
-    corpus = [unpacked(path) for path in RESULTS]
-    fuzz("results of other tools", corpus, lambda data, rng: imported(damaged(rng, data, corpus)))
+@pytest.mark.parametrize("tool", TOOLS)
+def test_damaged_results(tool: str) -> None:
+    """Pieces of all tools' results are spliced into those of one."""
+    every = [unpacked(path) for path in RESULTS]
+    corpus = [data for path, data in zip(RESULTS, every, strict=True) if path.name.startswith(tool)]
+    fuzz(f"results of {TOOLS[tool]}", corpus, lambda data, rng: imported(damaged(rng, data, every)))
 
 
 HEADER = b'{"gpudeck":"1","schema":1,"started":"2026-01-01T00:00:00Z","hosts":["box"]}\n'
