@@ -124,16 +124,18 @@ async def test_a_child_that_ignores_the_request_to_end_is_killed(agent: Agent) -
 
 async def test_the_end_of_the_agent_ends_its_programs_and_leaves_its_daemons() -> None:
     agent = await open_local_agent(sys.executable)
-    script = "setsid sleep 5 & echo $!; sleep 60 & echo $!; wait"
+    script = "setsid sleep 600 & echo $!; sleep 60 & echo $!; wait"
     stream = await agent.stream("exec", argv=["sh", "-c", script]).start()
     text = b""
     while text.count(b"\n") < 2:
         text += base64.b64decode((await anext(stream))["data"])
     await agent.close()
     daemon, child = (int(word) for word in text.split())
-    assert await gone(child)
-    assert Path(f"/proc/{daemon}").exists()
-    os.kill(daemon, 9)
+    try:
+        assert await gone(child)
+        assert Path(f"/proc/{daemon}").exists()
+    finally:
+        os.kill(daemon, 9)
 
 
 async def test_write_read_stat_list_remove(agent: Agent, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.fakes import Fleet, uuid
 from tests.support.gpudeck import Gpudeck
+from tests.support.patience import PATIENCE_S
 from tests.support.sshd import Sshd, sshd, user
 
 
@@ -128,7 +129,7 @@ def test_watch_is_a_stream_that_ctrl_c_ends(gpudeck: Gpudeck, box: str, fleet: F
     assert process.stdout is not None
     lines = [json.loads(process.stdout.readline()) for _ in range(2)]
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE_S)
     assert [line["host"] for line in lines] == [box, box]
     assert lines[0]["ts"] < lines[1]["ts"]
     assert process.returncode == 130

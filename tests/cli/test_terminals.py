@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.gpudeck import ROOT, Gpudeck
+from tests.support.jobbox import until
 from tests.support.laptop import Laptop
 from tests.support.sshd import Sshd
 from tests.support.terminal import Terminal, terminal
@@ -56,8 +57,9 @@ def start(pane: Terminal, gpudeck: Gpudeck, *argv: str, size: tuple[int, int] = 
 def given_back(pane: Terminal, gpudeck: Gpudeck, code: int) -> None:
     screen = pane.wait(lambda text: f"[ended {code}]" in text and " echo" in text)
     assert "─ GPUs" not in screen
-    written = (gpudeck.home / "bytes").read_bytes()
-    assert [sequence for sequence in TAKEN_BACK if sequence not in written] == []
+    written = gpudeck.home / "bytes"  # by a process of its own, a moment later
+    for sequence in TAKEN_BACK:
+        until(lambda sequence=sequence: sequence in written.read_bytes(), repr(sequence))
     pane.keys("typed")
     pane.wait("typed")
 

@@ -67,9 +67,7 @@ class JobBox:
 
     def __init__(self, state: Path) -> None:
         self.root = state / "gpudeck" / "jobs"
-        # Unbuffered, Python's `print` is two writes, text and newline, and two processes of a job mix theirs.
-        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-        self.env = {**inherited, "XDG_STATE_HOME": str(state)}
+        self.env = {**os.environ, "XDG_STATE_HOME": str(state)}
         self.prefix: tuple[str, ...] = (sys.executable, "-I", "-u", "-c")  # what runs the first stage
 
     def call(self, op: str, **request: Any) -> dict[str, Any]:

@@ -27,10 +27,11 @@ class Terminal:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def start(self, argv: Sequence[str], env: dict[str, str], size: tuple[int, int]) -> None:
-        """Run a program; its exit code is shown when it ends, and the pane stays."""
+        """Run a program; its exit code is shown when it ends, and whether the terminal echoes; the pane stays."""
         settings = " ".join(f"{key}={shlex.quote(value)}" for key, value in env.items())
         program = (
-            f"env -i {settings} {shlex.join(argv)}; echo \"[ended $?]\"; stty -a | grep -o ' -\\?echo ' ; exec cat"
+            f"env -i {settings} {shlex.join(argv)}; code=$?; "
+            "echo \"[ended $code]$(stty -a | grep -o ' -\\?echo ')\"; exec cat"
         )
         self.tmux("new-session", "-d", "-x", str(size[0]), "-y", str(size[1]), program)
         self.tmux("set-option", "-g", "status", "off")
