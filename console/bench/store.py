@@ -122,6 +122,15 @@ class RunStore:
         _write(directory / "manifest.json", msgspec.json.format(msgspec.json.encode(manifest)))
         return directory
 
+    def resume(self, manifest: Manifest) -> None:
+        """A run that may be there already, in part when the disk was full. Raises OSError, RunError."""
+        try:
+            self.create(manifest)
+        except RunError:
+            path = self._existing(manifest.id) / "manifest.json"
+            if not path.exists():
+                _write(path, msgspec.json.format(msgspec.json.encode(manifest)))
+
     def add_point(self, run_id: str, point: Point) -> None:
         """Once: two consoles of this laptop may follow the same measurement."""
         _append(self._existing(run_id) / "points.jsonl", msgspec.json.encode(point), lambda line: _same(line, point))
@@ -234,6 +243,8 @@ def _lines(path: Path, decoder: msgspec.json.Decoder[Any]) -> list[Any]:
         rows = path.read_bytes().split(b"\n")
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise RunError(f"{path.parent.name}/{path.name}: {error.strerror}") from error
     found = []
     for number, row in enumerate(rows, 1):
         try:
@@ -265,9 +276,12 @@ def _append(path: Path, line: bytes, unless: Callable[[bytes], bool] = lambda _:
         if size:
             file.seek(size - 1)
             if file.read(1) != b"\n":
-                file.truncate(_last_line(file, size))
-        file.write(line + b"\n")
-        os.fsync(file.fileno())
+                size = file.truncate(_last_line(file, size))
+        try:
+            _write_all(file, line + b"\n")
+        except OSError:  # a full disk takes the beginning of a line
+            file.truncate(size)
+            raise
 
 
 def _last_line(file: Any, size: int) -> int:
@@ -276,9 +290,22 @@ def _last_line(file: Any, size: int) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
+    """The whole file or none of it; two consoles may write the same one."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb", buffering=0) as file:
+            _write_all(file, data)
+        os.replace(temporary, path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_all(file: Any, data: bytes) -> None:
+    """Down to the disk: one that is full may say so only there."""
+    while data:
+        data = data[file.write(data) :]
+    os.fsync(file.fileno())
 
 
 def run_json(run: Run) -> dict[str, Any]:

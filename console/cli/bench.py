@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
 from typing import Any, NamedTuple
@@ -33,14 +34,17 @@ from console.cli.runs import found, store
 from console.cli.status import settled
 from console.cli.stop import DONE, FAILED, GATE, USAGE, StopError
 from console.config.records import Recipe
+from console.events.bench import StoringFailed
 from console.session.live import LiveSession
 from console.state import State
+from console.state.bench import BenchRun
 from console.state.serve import ServerState
 from console.values import CleanText, clean
 from console.values import format_duration as duration
 from console.views import bench as views
 from console.views.jobs import find_job
 from console.views.serve import main_server
+from console.views.upset import unstored_sentence
 from console.workers import bench as worker
 from console.workers.jobs import JobSpec, Started
 
@@ -226,11 +230,16 @@ async def finished(flags: Flags, session: LiveSession, host: str, started: Start
         for line in views.progress_lines(row):
             say(flags, line)
 
-    await follow(session, host, started, show, flags.timeout)
-    await session.wait(lambda state: _stored(state, host, started.id), STORED_S)
+    telling = asyncio.create_task(_tell_unstored(flags, session, host, clean(started.id)))
+    try:
+        await follow(session, host, started, show, flags.timeout)
+        await session.wait(lambda state: _stored(state, host, started.id), STORED_S)
+    finally:
+        telling.cancel()
+        await asyncio.wait([telling])
     seen = session.state.hosts[host].bench.runs.get(started.id)
     if seen is None or seen.ended is None:
-        raise StopError(FAILED, f"What {started.id} measured did not arrive; `gpudeck bench {host}` takes it up again.")
+        raise StopError(FAILED, _missing(host, started.id, seen))
     if not quiet:
         _report(flags, session, found(store(), seen.began.run), views.compared(seen))
     for line in views.compared_lines(seen):
@@ -242,6 +251,23 @@ async def finished(flags: Flags, session: LiveSession, host: str, started: Start
     return str(seen.began.run)
 
 
+async def _tell_unstored(flags: Flags, session: LiveSession, host: str, job: CleanText) -> None:
+    """Say once that this laptop has no room for what is measured."""
+
+    def unstored(state: State) -> StoringFailed | None:
+        seen = state.hosts[host].bench.runs.get(job)
+        return seen.unstored if seen else None
+
+    await session.wait(lambda state: unstored(state) is not None)
+    if failed := unstored(session.state):
+        say(flags, f"{_capital(unstored_sentence(failed))}.")
+
+
+def _missing(host: str, job: str, seen: BenchRun | None) -> str:
+    why = f"{_capital(unstored_sentence(seen.unstored))}." if seen and seen.unstored else "It did not arrive."
+    return f"What {job} measured is not stored. {why} `gpudeck {host}` takes it up."
+
+
 def _report(flags: Flags, session: LiveSession, stored: Run, compared: list[dict[str, Any]]) -> None:
     if flags.json_output:
         head = {"schema": "gpudeck.run/1", "ts": session.header.at(session.state.t)}
@@ -250,8 +276,8 @@ def _report(flags: Flags, session: LiveSession, stored: Run, compared: list[dict
         click.echo("\n".join(views.run_lines(stored)))
 
 
-def _capital(sentence: CleanText) -> str:
-    return clean(sentence[:1].upper() + sentence[1:]).rstrip(".")
+def _capital(sentence: str) -> str:
+    return (sentence[:1].upper() + sentence[1:]).rstrip(".")
 
 
 def _stored(state: State, host: str, job: str) -> bool:

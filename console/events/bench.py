@@ -75,7 +75,7 @@ class BenchTicked(HostEvent, frozen=True, gc=False, kw_only=True):
 
 
 class PointMeasured(HostEvent, frozen=True, gc=False, kw_only=True):
-    """A point is measured and stored; `point` is as stored, unknown values as in a recording."""
+    """A point is measured; `point` is as stored, unknown values as in a recording."""
 
     job: CleanText
     run: CleanText
@@ -89,6 +89,22 @@ class PointFailed(HostEvent, frozen=True, gc=False, kw_only=True):
     run: CleanText
     name: CleanText
     sentence: CleanText
+
+
+class StoringFailed(HostEvent, frozen=True, gc=False, kw_only=True):
+    """This laptop cannot store what was measured; `waiting` points stay on the box, and are fetched when it can."""
+
+    job: CleanText
+    run: CleanText
+    reason: CleanText
+    waiting: int
+
+
+class StoringResumed(HostEvent, frozen=True, gc=False, kw_only=True):
+    """Everything that waited is stored."""
+
+    job: CleanText
+    run: CleanText
 
 
 class BenchEnded(HostEvent, frozen=True, gc=False, kw_only=True):
@@ -154,6 +170,8 @@ EVENTS = (
     BenchTicked,
     PointMeasured,
     PointFailed,
+    StoringFailed,
+    StoringResumed,
     GreedyCompared,
     BenchEnded,
     BenchRefused,

@@ -20,7 +20,8 @@ RUNS_KEPT = 16
 
 @dataclass
 class BenchRun:
-    """One run by its job. `points` are as stored; `ticks` the last half hour; `ended` None while it runs."""
+    """One run by its job. `points` are as stored; `ticks` the last half hour; `unstored` while the laptop cannot store
+    them; `ended` None while it runs."""
 
     began: facts.RunBegan
     earlier: facts.EarlierRunFound | None = None
@@ -33,6 +34,7 @@ class BenchRun:
     failed: list[tuple[CleanText, CleanText]] = field(default_factory=list)
     steps: list[facts.BenchStepReached] = field(default_factory=list)
     compared: list[facts.GreedyCompared] = field(default_factory=list)
+    unstored: facts.StoringFailed | None = None
     ended: facts.BenchEnded | None = None
 
 
@@ -88,6 +90,14 @@ def _failed(run: BenchRun, event: facts.PointFailed, _t: float) -> None:
     run.failed.append((event.name, event.sentence))
 
 
+def _unstored(run: BenchRun, event: facts.StoringFailed, _t: float) -> None:
+    run.unstored = event
+
+
+def _stored(run: BenchRun, _event: facts.StoringResumed, _t: float) -> None:
+    run.unstored = None
+
+
 def _compared(run: BenchRun, event: facts.GreedyCompared, _t: float) -> None:
     run.compared.append(event)
 
@@ -115,6 +125,8 @@ REDUCERS: HostReducers = {
     facts.BenchTicked: _of_run(_ticked),
     facts.PointMeasured: _of_run(_measured),
     facts.PointFailed: _of_run(_failed),
+    facts.StoringFailed: _of_run(_unstored),
+    facts.StoringResumed: _of_run(_stored),
     facts.GreedyCompared: _of_run(_compared),
     facts.BenchEnded: _of_run(_ended),
     facts.BenchRefused: _refused,

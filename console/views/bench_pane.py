@@ -14,6 +14,7 @@ from console.state import HostState
 from console.state.bench import BenchRun
 from console.values import Unknown, format_duration, format_ratio, known
 from console.views.bench import compared_lines, point_row, recorded_manifest, recorded_points, recorded_run
+from console.views.upset import unstored_sentence
 
 LIVE_S = 300.0
 STEP_WORDS = {
@@ -40,6 +41,8 @@ def headline(run: BenchRun, now: float, util_pct: float | Unknown) -> list[tuple
     began = run.began
     done = len(run.points)
     lines = [(f"{began.recipe}  {began.preset}  {done} of {len(began.planned)} points", "strong")]
+    if run.unstored is not None and run.ended is None:
+        lines.append((unstored_sentence(run.unstored), "warn"))
     if run.ended is not None:
         text = run.ended.sentence
         told = (text, "warn") if text else (f"measured; stored as {began.run}", "ok")

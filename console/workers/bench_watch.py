@@ -32,6 +32,7 @@ from console.workers.bench import BENCH_JOB
 from console.workers.box import Box
 from console.workers.exactness import compare_answers
 from console.workers.looks import Looks
+from console.workers.run_keeping import Fetched, RunKeeping
 
 CHUNK_BYTES = 128 * 1024
 MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -79,8 +80,9 @@ class Following:
         self._box, self._host, self._store, self._job = box, host, store, job
         self._manifest = msgspec.convert(job.meta["manifest"], Manifest)
         self._context = msgspec.convert(job.meta["context"], Context)
+        self._keeping = RunKeeping(store, self._manifest, self._blocked)
         self._begun_m = 0.0
-        self._stored: set[str] = set()
+        self._measured: set[str] = set()
         self._lines: list[str] = []
         self._sentence = ""
         port = job.key.removeprefix("port ")
@@ -96,9 +98,10 @@ class Following:
         finally:
             self._box.publish(BenchmarkQuiet(host=self._box.name, quiet=False, port=self._port))
         text = "".join(line + "\n" for line in self._lines)
-        self._store.add_file(self._manifest.id, KEPT, text.encode())
-        for compared in await asyncio.to_thread(compare_answers, self._store, self._manifest.id, self._job.id):
-            self._box.publish(compared)
+        await self._keeping.finish(self._fetched, KEPT, text.encode())
+        with contextlib.suppress(RunError, OSError):  # somebody took the stored run away
+            for compared in await asyncio.to_thread(compare_answers, self._store, self._manifest.id, self._job.id):
+                self._box.publish(compared)
         self._box.publish(
             facts.BenchEnded(
                 host=self._box.name, job=self._job.id, run=clean(self._manifest.id), sentence=clean(self._said())
@@ -108,8 +111,6 @@ class Following:
     async def _begin(self) -> None:
         """The run, in the store and as a fact; points that were stored before are told again."""
         told = self._manifest
-        with contextlib.suppress(RunError):
-            self._store.create(told)
         self._box.publish(
             facts.RunBegan(
                 host=self._box.name,
@@ -121,16 +122,17 @@ class Following:
                 manifest=msgspec.to_builtins(told),
             )
         )
-        earlier = await asyncio.to_thread(self._earlier)
+        for point in await self._keeping.begin():
+            self._publish_point(point)
+        earlier = None
+        with contextlib.suppress(OSError):  # there is no ghost without a directory of runs
+            earlier = await asyncio.to_thread(self._earlier)
         if earlier is not None:
             points = tuple(msgspec.to_builtins(point) for point in earlier.points)
             manifest = msgspec.to_builtins(earlier.manifest)
             self._box.publish(
                 facts.EarlierRunFound(host=self._box.name, job=self._job.id, manifest=manifest, points=points)
             )
-        for point in self._store.load(told.id).points:
-            self._stored.add(point.name)
-            self._publish_point(point)
 
     def _earlier(self) -> Run | None:
         """The best run of the same question on this box."""
@@ -158,6 +160,7 @@ class Following:
                     step = asyncio.ensure_future(anext(reading))
                 elif self._gone():
                     break
+                await self._keeping.catch_up(self._fetched)
         finally:
             step.cancel()
             await asyncio.gather(step, return_exceptions=True)
@@ -176,7 +179,7 @@ class Following:
         return now is not None and now.state not in LIVE
 
     def _said(self) -> str:
-        left = [str(name) for name in self._job.meta["planned"] if name not in self._stored]
+        left = [str(name) for name in self._job.meta["planned"] if name not in self._measured]
         return self._sentence or (
             f"{len(left)} of {len(self._job.meta['planned'])} points were not measured" * bool(left)
         )
@@ -229,30 +232,38 @@ class Following:
         """Fetch, measure and store a point that is not stored yet."""
         if error:
             self._fail(name, error)
-        if name in self._stored or (error and "server went away" not in error):
+        if name in self._measured or (error and "server went away" not in error):
             return
+        fetched = await self._fetched(name)
+        if fetched is not None:
+            self._publish_point(fetched.point)
+            await self._keeping.add(fetched)
+
+    async def _fetched(self, name: str) -> Fetched | None:
+        """A point from the worker's files; None, told as a failure, when they cannot be read."""
         folder = f"{self._job.directory}/points/{name}"
         try:
             result, packed = await fetch(self._box, f"{folder}.json"), await fetch(self._box, f"{folder}.ndjson.gz")
-            point = await asyncio.to_thread(self._measured, name, result, packed)
+            return await asyncio.to_thread(self._read, name, result, packed)
         except (AgentError, OSError, EOFError, *MALFORMED) as problem:
             self._fail(name, f"its files cannot be read: {problem}")
-            return
-        self._stored.add(point.name)
-        self._publish_point(point)
+            return None
 
-    def _measured(self, name: str, result: bytes, packed: bytes) -> Point:
+    def _read(self, name: str, result: bytes, packed: bytes) -> Fetched:
         """Runs in a thread: a point of a minute at full rate takes seconds."""
         body = clean_tree(strict_json(result))
         lines = gunzip(packed, MAX_REQUESTS_BYTES).splitlines()
         point = measure(body, read_requests(lines, self._context.ignore_eos), self._context)
-        run = self._manifest.id
-        self._store.add_point(run, point)
-        self._store.add_file(run, f"{name}.json", result)
-        self._store.add_file(run, f"{name}.ndjson.gz", packed)
-        info = body["server_before"]["info"]
-        self._store.add_file(run, "server_info.json", json.dumps(info, indent=1).encode())
-        return point
+        info = json.dumps(body["server_before"]["info"], indent=1).encode()
+        return Fetched(point, {f"{name}.json": result, f"{name}.ndjson.gz": packed, "server_info.json": info})
+
+    def _blocked(self, reason: str, waiting: int) -> None:
+        """The store refused, or takes again."""
+        host, job, run = self._box.name, self._job.id, clean(self._manifest.id)
+        if reason:
+            self._box.publish(facts.StoringFailed(host=host, job=job, run=run, reason=clean(reason), waiting=waiting))
+        else:
+            self._box.publish(facts.StoringResumed(host=host, job=job, run=run))
 
     def _fail(self, name: str, sentence: str) -> None:
         run = clean(self._manifest.id)
@@ -263,6 +274,7 @@ class Following:
         )
 
     def _publish_point(self, point: Point) -> None:
+        self._measured.add(point.name)
         run = clean(self._manifest.id)
         builtins = msgspec.to_builtins(point)
         self._box.publish(facts.PointMeasured(host=self._box.name, job=self._job.id, run=run, point=builtins))

@@ -15,7 +15,10 @@ NO_BASELINE = Unknown("no autoregressive run of this model, revision and version
 
 
 def compare_answers(store: RunStore, run_id: str, job: CleanText) -> list[GreedyCompared]:
-    """One fact a comparison; one that says so for a speculative run that has no baseline yet. Blocks."""
+    """One fact a comparison; one that says so for a speculative run that has no baseline yet. Blocks.
+
+    Raises RunError, OSError.
+    """
     told = store.load(run_id).manifest
     if told.setup.get("load_mode") != ONCE or not (own := _answers(store, run_id)):
         return []

@@ -88,4 +88,5 @@ def remember_accepted(gates: Sequence[Gate], accept: Collection[str]) -> None:
     for gate in gates:
         mark = gate.numbers.get("fingerprint")
         if gate.name == "remote_code" and gate.state == "ask" and "remote-code" in accept and mark:
-            remember(str(mark))
+            with contextlib.suppress(OSError):  # what cannot be remembered is asked again
+                remember(str(mark))

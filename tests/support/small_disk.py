@@ -21,3 +21,12 @@ def small_disk(place: Path) -> Iterator[Path]:
         yield place
     finally:
         subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(place: Path) -> Path:
+    """Until not one byte more fits; the file that makes room again when it goes."""
+    filler = place / "filler"
+    with filler.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 512)
+    return filler
