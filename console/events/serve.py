@@ -73,16 +73,18 @@ class LogRow(msgspec.Struct, frozen=True, gc=False, array_like=True):
 
 
 class ServerLogged(HostEvent, frozen=True, gc=False, kw_only=True):
-    """Lines of a server's log, in order. `skipped_bytes`: what lies between these and the lines before.
+    """Lines of a server's log, in order. `skipped_bytes`: what was not read between the lines before and the next.
 
     A progress bar's frames are no lines: see ServerProgressed. `offset`: where in the file the first row's part
-    begins, -1 when a row before it came from the same part.
+    begins, -1 when a row before it came from the same part. `untold`: pairs (n, lines), where so many lines before
+    row n are in the box's file alone, because the server says too much (see the workers' LogBudget).
     """
 
     server: CleanText
     rows: tuple[LogRow, ...]
     skipped_bytes: int = 0
     offset: int = -1
+    untold: tuple[tuple[int, int], ...] = ()
 
 
 class ServerLogFetched(HostEvent, frozen=True, gc=False, kw_only=True):

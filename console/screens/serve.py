@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import ClassVar, cast
 
 from textual.containers import Vertical
@@ -15,9 +14,10 @@ from console.screens.deck import deck_of
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane, fill
 from console.screens.searching import SearchScreen
-from console.state.serve import ServerState
+from console.state.serve import LogGap, ServerState
 from console.values import Unknown, format_duration, known
 from console.views.serve import main_server
+from console.views.server_log import gap_text, last_rows
 from console.views.server_pane import (
     Gauge,
     PhaseStep,
@@ -131,7 +131,7 @@ class LogPane(DeckPane):
             count, self._bars = 0, ()
             self.set_title("Log", server.id)
         new = min(server.log_count - count, len(server.log))
-        lines = [_line(row) for row in islice(server.log, len(server.log) - new, None)]
+        lines = [_line(row) for row in last_rows(server, new)]
         if new < server.log_count - count:
             lines.insert(0, LogLine(f"… {server.log_count - count - new} lines before are in the box's file", "debug"))
         self._shown = (server.id, server.log_count)
@@ -162,7 +162,9 @@ class LogPane(DeckPane):
         ]
 
 
-def _line(row: LogRow) -> LogLine:
+def _line(row: LogRow | LogGap) -> LogLine:
+    if isinstance(row, LogGap):
+        return LogLine(gap_text(row), "debug")
     return LogLine(str(row.text), "" if row.level == "info" else row.level, str(row.rank), str(row.stamp)[11:])
 
 

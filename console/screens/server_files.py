@@ -7,8 +7,9 @@ from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.serve import ServerScreen
 from console.values import dump_json
-from console.views.failure import failure_bundle, log_lines
+from console.views.failure import failure_bundle
 from console.views.serve import main_server
+from console.views.server_log import log_lines
 from console.views.server_pane import server_words
 
 
@@ -17,7 +18,7 @@ def exported_server(deck: Deck, frame: Frame) -> bool:
     server = main_server(frame.host) if frame.host else None
     if not isinstance(deck.screen, ServerScreen) or server is None or frame.host is None:
         return False
-    log = save(deck, f"{server.id}.log", "\n".join([*log_lines(server.log), ""]))
+    log = save(deck, f"{server.id}.log", "\n".join([*log_lines(server, len(server.log)), ""]))
     head = {"ts": frame.session.header.at(frame.now)}
     bundle = dump_json(head | failure_bundle(frame.host, server, frame.now), pretty=True) + "\n"
     if log is not None and save(deck, f"{server.id}.json", bundle) is not None:

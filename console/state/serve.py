@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from console.events import serve as facts
 from console.events.jobs import Job
@@ -23,6 +23,14 @@ SERVE_JOB = "serve"
 ENDED_EXPLAINED = 2
 
 
+class LogGap(NamedTuple):
+    """What stands in the box's file alone, before the line of that number (of those told, from 0)."""
+
+    before: int
+    lines: int
+    bytes: int
+
+
 @dataclass
 class ServerState:
     """One server. `seen` is None before the box lists it, and stays what it was once it is gone."""
@@ -38,8 +46,9 @@ class ServerState:
     bars: deque[facts.ServerProgressed] = field(default_factory=lambda: deque(maxlen=BARS_KEPT))
     log: deque[facts.LogRow] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
     log_count: int = 0
-    log_skipped_bytes: int = 0
-    log_marks: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
+    log_untold: int = 0  # lines that are in the box's file alone
+    log_gaps: deque[LogGap] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
+    log_marks: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=LOG_LINES))  # told and untold lines
     older: facts.ServerLogFetched | None = None
     measured: facts.ServerMeasured | None = None
     proved: facts.ServerProved | None = None
@@ -112,11 +121,23 @@ def _forget(serve: Serve) -> None:
 
 def _logged(host: HostState, event: facts.ServerLogged, _t: float) -> None:
     server = _server(host, event.server)
-    if event.offset >= 0 and event.rows:
-        server.log_marks.append((server.log_count, event.offset))
+    if event.offset >= 0:
+        server.log_marks.append((server.log_count + server.log_untold, event.offset))
+    for at, lines in event.untold:
+        server.log_untold += lines
+        _gap(server, LogGap(server.log_count + at, lines, 0))
+    if event.skipped_bytes:
+        _gap(server, LogGap(server.log_count, 0, event.skipped_bytes))
     server.log.extend(event.rows)
     server.log_count += len(event.rows)
-    server.log_skipped_bytes += event.skipped_bytes
+
+
+def _gap(server: ServerState, gap: LogGap) -> None:
+    """One gap before a line, however often it grew."""
+    if server.log_gaps and server.log_gaps[-1].before == gap.before:
+        last = server.log_gaps.pop()
+        gap = LogGap(gap.before, last.lines + gap.lines, last.bytes + gap.bytes)
+    server.log_gaps.append(gap)
 
 
 def _fetched(host: HostState, event: facts.ServerLogFetched, _t: float) -> None:
@@ -131,8 +152,13 @@ def older_end(server: ServerState, *, fresh: bool) -> tuple[int, int]:
     if server.older is not None and not fresh:
         return server.older.offset, 0
     first = server.log_count - len(server.log)
-    number, offset = next((mark for mark in server.log_marks if mark[0] >= first), (first, 0))
-    return offset, number - first
+    inside = sum(gap.lines for gap in server.log_gaps if gap.before > first)
+    line = server.log_count + server.log_untold - len(server.log) - inside
+    marks = [mark for mark in server.log_marks if mark[0] >= line] or [(line, 0)]
+    number, offset = marks[0]
+    if number == line:  # behind what was left out here, if anything was
+        offset = [where for at, where in marks if at == number][-1]
+    return offset, number - line
 
 
 def _phase(host: HostState, event: facts.ServerPhaseReached, t: float) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 from console import __version__
-from console.events.serve import LogRow
 from console.serve.argv import interpreter
 from console.state import HostState
 from console.state.serve import ServerState
 from console.state.xid_meaning import xid_meaning
 from console.values import CleanText, Unknown, known
 from console.views.serve import argv_of, job_of, server_object
+from console.views.server_log import log_lines
 
 SCHEMA = "gpudeck.failure/1"
 LAST_LINES = 500
@@ -33,7 +31,7 @@ def failure_bundle(host: HostState, server: ServerState, now: float) -> dict[str
              "detail": one.fact.detail, "sentence": xid_meaning(one.fact.xid).sentence}
             for one in host.hardware.xids
         ],
-        "log": log_lines(islice(server.log, max(0, len(server.log) - LAST_LINES), None)),
+        "log": log_lines(server, LAST_LINES),
     }  # fmt: skip
 
 
@@ -54,8 +52,3 @@ def _versions(host: HostState, server: ServerState) -> dict[str, Any]:
         "os": identity.os if identity else Unknown("not sampled yet"),
         "python": identity.python_version if identity else Unknown("not sampled yet"),
     }
-
-
-def log_lines(rows: Iterable[LogRow]) -> list[str]:
-    """Lines of the log as SGLang printed them: `[stamp rank] text`."""
-    return [f"[{row.stamp}{' ' if row.rank else ''}{row.rank}] {row.text}" if row.stamp else row.text for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,7 @@ from console.state.model import HostState
 from console.state.serve import ServerState, older_end
 from console.values import CleanText, clean, known
 from console.workers.box import Box
+from console.workers.log_budget import LogBudget
 
 HEAD_BYTES = 2 << 20  # of a long log the start: phases, pools, limits …
 TAIL_BYTES = 512 << 10  # … and the end are read, the middle is left out
@@ -64,22 +66,26 @@ class LogReading:
             if self.offset >= HEAD_BYTES and behind > 2 * TAIL_BYTES:
                 start = answer["size"] - TAIL_BYTES
                 answer = await agent.request("log_read", path=path, offset=start, align=True)
-                yield ServerLogged(host=self.host, server=self.server, rows=(), skipped_bytes=start - self.offset)
+                left_out = start - self.offset
+                yield ServerLogged(
+                    host=self.host, server=self.server, rows=(), skipped_bytes=left_out, offset=self.offset
+                )
             if not answer["data"]:
                 return
             for fact in self.take(answer):
                 yield fact
 
     async def follow(self, agent: Agent, path: str) -> AsyncIterator[Event]:
-        """What is written from now on, until cancelled. Call `catch_up` first."""
+        """What is written from now on, until cancelled. `catch_up` comes first: bounded in bytes, this is in lines."""
+        budget = LogBudget()
         stream = agent.stream("log_follow", path=path, offset=self.offset, inode=self.inode, every_s=FOLLOW_S)
         async with stream:
             async for part in stream:
-                for fact in self.take(part):
+                for fact in self.take(part, budget):
                     yield fact
 
-    def take(self, part: dict[str, Any]) -> list[Event]:
-        """The facts of one part: {data, next, inode}."""
+    def take(self, part: dict[str, Any], budget: LogBudget | None = None) -> list[Event]:
+        """The facts of one part: {data, next, inode}. The story hears every line, `budget` says which are told."""
         begins, self.offset, self.inode = self.offset, part["next"], part["inode"]
         records = self._parser.feed(base64.b64decode(part["data"]))
         finished: list[Event] = []
@@ -88,16 +94,29 @@ class LogReading:
             self.story.add(record)
             if bar is not None and self.story.progress is None:  # its phase is over: the last frame is told, too
                 finished += self._progressed(bar)
-        return [*self._rows(records, begins), *finished, *self._news()]
+        return [*self._rows(records, begins, budget), *finished, *self._news()]
 
-    def _rows(self, records: list[Record], begins: int) -> list[Event]:
-        rows = shown_rows(records)
-        return [
-            ServerLogged(
-                host=self.host, server=self.server, rows=rows[at : at + ROWS_A_FACT], offset=-1 if at else begins
-            )
-            for at in range(0, len(rows), ROWS_A_FACT)
-        ]
+    def _rows(self, records: list[Record], begins: int, budget: LogBudget | None) -> list[Event]:
+        rows: list[LogRow] = []
+        untold: Counter[int] = Counter()
+        for record in records:
+            if _uninteresting(record):
+                continue
+            if budget is None or budget.lets(record):
+                rows.append(_row(record))
+            else:
+                untold[len(rows)] += 1
+        facts: list[Event] = []
+        for at in range(0, len(rows) or len(untold), ROWS_A_FACT):
+            end = at + ROWS_A_FACT if at + ROWS_A_FACT < len(rows) else len(rows) + 1
+            facts.append(
+                ServerLogged(
+                    host=self.host, server=self.server, rows=tuple(rows[at : at + ROWS_A_FACT]),
+                    offset=-1 if at else begins,
+                    untold=tuple((row - at, lines) for row, lines in untold.items() if at <= row < end),
+                )
+            )  # fmt: skip
+        return facts
 
     def _news(self) -> list[Event]:
         """What the story has more than at the last part."""
@@ -155,16 +174,25 @@ async def fetch_older(box: Box, server: ServerState, path: str, *, fresh: bool) 
     end, shown = older_end(server, fresh=fresh)
     if end <= 0:
         return
-    start = max(0, end - OLDER_BYTES)
-    part = await box.agent.request("log_read", path=path, offset=start, align=start > 0, end=end)
-    rows = shown_rows(LogParser().feed(base64.b64decode(part["data"])))
-    told = rows[: len(rows) - shown] if shown else rows
-    box.publish(ServerLogFetched(host=box.name, server=server.id, rows=told, offset=part["offset"]))
+    start, begins, rows = end, end, list[LogRow]()
+    while start > 0 and len(rows) <= shown:  # what is on screen may be more than one reading
+        start = max(0, start - OLDER_BYTES)
+        found, begins = await _read_between(box.agent, path, start, begins)
+        rows[:0] = found
+    told = tuple(rows[: max(0, len(rows) - shown)])
+    box.publish(ServerLogFetched(host=box.name, server=server.id, rows=told, offset=begins))
 
 
-def shown_rows(records: list[Record]) -> tuple[LogRow, ...]:
-    """The records that are lines of the pane."""
-    return tuple(_row(record) for record in records if not _uninteresting(record))
+async def _read_between(agent: Agent, path: str, start: int, end: int) -> tuple[list[LogRow], int]:
+    """The lines that begin at or after `start` and stand before `end`, and where they begin."""
+    part = await agent.request("log_read", path=path, offset=start, align=start > 0, end=end)
+    begins, parser, records = min(end, part["offset"]), LogParser(), list[Record]()
+    while part["data"]:
+        records += parser.feed(base64.b64decode(part["data"]))
+        if part["next"] >= end:
+            break
+        part = await agent.request("log_read", path=path, offset=part["next"], end=end)
+    return [_row(record) for record in records if not _uninteresting(record)], begins
 
 
 def _uninteresting(record: Record) -> bool:
