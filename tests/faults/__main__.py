@@ -32,7 +32,8 @@ def main() -> int:
     if "--table" not in sys.argv:
         LOG.parent.mkdir(exist_ok=True)
         os.environ["GPUDECK_FAULT_LOG"] = str(LOG)
-        code = int(pytest.main(["-p", "no:cacheprovider", str(ROOT / "tests" / "faults")]))
+        longer = ["-p", "no:cacheprovider", "-o", "faulthandler_timeout=0"]  # an hour of SOAK_S is no hang
+        code = int(pytest.main([*longer, str(ROOT / "tests" / "faults")]))
     PAGE.write_text(document(rows(), datetime.now(UTC).date().isoformat()))
     return code
 
