@@ -5,6 +5,7 @@ Lower case looks, upper case changes the box; `N` (a note for the record and the
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -324,6 +325,9 @@ _KEY_NAMES = {"escape": "esc", "slash": "/", "backslash": "\\", "at": "@", "plus
               "underscore": "_"}  # fmt: skip
 
 
+_KEY_NAMED = re.compile(r"(?:(?<=\bscreen )|(?<= \())([^\s()])(?=[\s),.;:]|$)")
+
+
 def key_name(key: str) -> str:
     """A key as the user knows it."""
     if key in _KEY_NAMES or len(key) == 1:
@@ -338,6 +342,21 @@ def key_name(key: str) -> str:
 def key_of(intent_id: str, table: tuple[Intent, ...]) -> str:
     """The first key of an intent, as the user knows it and, with `table`, has it."""
     return key_name(next(one.keys[0] for one in table or INTENTS if one.id == intent_id))
+
+
+def spoken(text: str, table: tuple[Intent, ...]) -> str:
+    """A text that names keys as they come, `(r)` or `screen 5`, with the keys that the user has.
+
+    Facts and help say keys so, because what is recorded and printed is read by people with other keys, too.
+    """
+    if not table or table is INTENTS:
+        return text
+    return _KEY_NAMED.sub(lambda found: _key_now(found[1], table), text)
+
+
+def _key_now(key: str, table: tuple[Intent, ...]) -> str:
+    meant = next((one.id for one in INTENTS if one.where != "replay" and key in map(key_name, one.keys)), "")
+    return key_of(meant, table) if meant else key
 
 
 def available(situation: Situation) -> tuple[Intent, ...]:

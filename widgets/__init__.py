@@ -10,7 +10,8 @@ The app calls `apply_no_color()` before it is made, `register_themes(self)` in `
 `self.theme = theme_for(os.environ, wanted)`, and for `--ascii` adds the class `glyphs.ASCII_CLASS` to itself.
 
 Pane (frame; title, note, keys, age):
-    pane = Pane("GPUs", LineTable(COLUMNS, id="gpus"), keys="[u] users")
+    pane = Pane("GPUs", LineTable(COLUMNS, id="gpus"))
+    pane.set_foot([Hint("u", "users", "app.users")])
     pane.set_title("GPUs", "8× H200")
     pane.set_stale("stale 14 s")                                    # "" when fresh
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from typing import NamedTuple, Self
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -15,8 +15,16 @@ from widgets.glyphs import ASCII, ASCII_CLASS, UNICODE, Glyphs
 from widgets.kept import Kept
 
 
+class Hint(NamedTuple):
+    """A key at the edge of a pane, what it does, and Textual's action of a click on it."""
+
+    key: str
+    does: str
+    action: str = ""
+
+
 class Pane(Kept, Vertical):
-    """Title, a note beside it, keys at the bottom edge; `set_stale` dims the contents and shows the age."""
+    """Title, a note beside it, a text or keys at the bottom edge; `set_stale` dims the contents and shows the age."""
 
     ALLOW_MAXIMIZE = True  # zoom takes the frame along, whatever inside it has the focus
 
@@ -24,7 +32,6 @@ class Pane(Kept, Vertical):
         self,
         title: str,
         *children: Widget,
-        keys: str = "",
         focusable: bool = False,
         id: str | None = None,
         classes: str | None = None,
@@ -34,12 +41,12 @@ class Pane(Kept, Vertical):
         self._title = title
         self._note = ""
         self._stale = ""
-        self._keys = keys
+        self._foot: str | tuple[Hint, ...] = ""
         self._edge: tuple[Region, ...] = ()
 
     def on_mount(self) -> None:
         self._write_title()
-        self._write_keys()
+        self._write_foot()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
         """Textual repaints all of a widget whose border title changes: here it is the edge with the title alone."""
@@ -51,11 +58,12 @@ class Pane(Kept, Vertical):
             self._title, self._note = title, note
             self._write_title()
 
-    def set_keys(self, keys: str) -> None:
-        """Change the keys named at the bottom edge, such as `[r] check again`."""
-        if keys != self._keys:
-            self._keys = keys
-            self._write_keys()
+    def set_foot(self, foot: str | Sequence[Hint]) -> None:
+        """Change what stands at the bottom edge: a text, or keys that can be clicked."""
+        foot = foot if isinstance(foot, str) else tuple(foot)
+        if foot != self._foot:
+            self._foot = foot
+            self._write_foot()
 
     def set_stale(self, text: str) -> None:
         """`stale 14 s` dims the contents and stands in the title; an empty text is fresh."""
@@ -74,9 +82,14 @@ class Pane(Kept, Vertical):
         with self._at_line(0):
             self.border_title = Content.assemble(*parts)
 
-    def _write_keys(self) -> None:
+    def _write_foot(self) -> None:
+        hints = () if isinstance(self._foot, str) else self._foot
+        parts = [(self._foot, "$dim")] if isinstance(self._foot, str) else []
+        for at, (key, does, action) in enumerate(hints):
+            click = f" @click={action}" if action else ""
+            parts += [("  " * bool(at), "$dim"), (key, f"$key{click}"), (f" {does}", f"$dim{click}")]
         with self._at_line(self.outer_size.height - 1):
-            self.border_subtitle = Content.assemble((self._glyphs.text(self._keys), "$dim"))
+            self.border_subtitle = Content.assemble(*((self._glyphs.text(text), style) for text, style in parts))
 
     @property
     def _glyphs(self) -> Glyphs:

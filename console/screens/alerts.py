@@ -19,7 +19,7 @@ from console.views.alerts import MOMENTS, alert_rows
 from widgets.cells import Cell, Row, State, StateKind
 from widgets.layout import Column
 from widgets.line_table import LineTable
-from widgets.pane import Pane
+from widgets.pane import Hint, Pane
 
 COLUMNS = (
     Column("", 6),
@@ -34,13 +34,15 @@ class Overlay(ModalScreen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "app.pop_screen", "close", show=False)]
 
-    def __init__(self, title: str, columns: tuple[Column, ...], keys: str, empty: str) -> None:
+    def __init__(self, title: str, columns: tuple[Column, ...], empty: str, *hints: Hint) -> None:
         super().__init__()
         self.table = LineTable(columns, cursor=True, empty=empty, id="overlay-table")
-        self._title, self._keys = title, keys
+        self._title, self._hints = title, (*hints, Hint("esc", "close", "app.pop_screen"))
 
     def compose(self) -> ComposeResult:
-        yield Pane(self._title, self.table, keys=self._keys, id="overlay")
+        pane = Pane(self._title, self.table, id="overlay")
+        pane.set_foot(self._hints)
+        yield pane
 
     def on_mount(self) -> None:
         self.table.focus()
@@ -50,6 +52,10 @@ class Overlay(ModalScreen[None]):
     def repaint(self) -> None:
         """Paint this moment."""
         self.table.set_rows(self.rows(frame_of(deck_of(self))))
+
+    def action_choose(self) -> None:
+        """What enter does."""
+        self.table.action_choose()
 
     def rows(self, frame: Frame) -> list[Row]:
         """What stands in the table."""
@@ -62,7 +68,8 @@ class AlertsScreen(Overlay):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "all_seen", "all seen", show=False)]
 
     def __init__(self) -> None:
-        super().__init__("Alerts", COLUMNS, "enter seen   a all seen   esc closes", "nothing was wrong yet")
+        hints = (Hint("enter", "seen", "screen.choose"), Hint("a", "all seen", "screen.all_seen"))
+        super().__init__("Alerts", COLUMNS, "nothing was wrong yet", *hints)
 
     def rows(self, frame: Frame) -> list[Row]:
         host = frame.host
@@ -98,7 +105,7 @@ class TellScreen(Overlay):
 
     def __init__(self) -> None:
         columns = (Column("", 8), Column("tell me when", 20, flex=1))
-        super().__init__("Tell me when", columns, "enter on or off   esc closes", "")
+        super().__init__("Tell me when", columns, "", Hint("enter", "on or off", "screen.choose"))
 
     def rows(self, frame: Frame) -> list[Row]:
         wanted = frame.host.alerts.wanted if frame.host else set()

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
-from console.intents import available, key_name
+from console.intents import available, key_name, spoken
 from console.screens.deck import deck_of
 from console.screens.footer import footer, valid_key
 from console.screens.frame import Frame, frame_of
@@ -92,4 +92,4 @@ class DeckScreen(Kept, Screen[None]):
         step, more = steps[0], sum(one.level in ("fail", "warn") for one in steps)
         keys = [KeyHint(key, "")] if (key := valid_key(step.key, frame)) else []
         count = f"1/{more}" if more > 1 and step.level in ("fail", "warn") else ""
-        self.query_one(NextLine).set_next(cast(StateKind, step.level), step.sentence, keys, count)
+        self.query_one(NextLine).set_next(cast(StateKind, step.level), spoken(step.sentence, frame.table), keys, count)

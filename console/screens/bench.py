@@ -13,7 +13,7 @@ from console.intents import key_of
 from console.screens.base import DeckScreen
 from console.screens.charts import chart_of
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane, fill
+from console.screens.pane import DeckPane, Named, fill
 from console.state.bench import BenchRun
 from console.values import Unknown
 from console.views.bench import POINT_HEAD
@@ -23,12 +23,14 @@ from widgets.chart import ChartView
 from widgets.layout import Column
 from widgets.line_table import LineTable
 from widgets.lines import Lines
+from widgets.pane import Hint
 
 COLUMNS = (
     Column("", 3),
     *(Column(name, max(7, len(name)), align="right", priority=i // 3) for i, name in enumerate(POINT_HEAD[:-1])),
     Column(POINT_HEAD[-1], 12, flex=3),
 )
+_TABLE = Hint("t", "table", "screen.table")
 _WORDS: dict[str, str] = {"ok": "", "warn": "", "fail": ""}
 
 
@@ -81,10 +83,11 @@ class LivePane(DeckPane):
     """Tokens per second of the last minutes."""
 
     slices: ClassVar = ("bench",)
+    hints: ClassVar = (_TABLE,)
 
     def __init__(self) -> None:
         self._chart = ChartView(empty="no tick yet", id="bench-live-chart")
-        super().__init__("Now", self._chart, keys="t table", id="bench-live")
+        super().__init__("Now", self._chart, id="bench-live")
 
     def show(self, frame: Frame) -> None:
         run = latest(frame.host)
@@ -96,12 +99,13 @@ class CurvePane(DeckPane):
     """The run's curves, one at a time: first its throughput over the ghost of the best earlier run."""
 
     slices: ClassVar = ("bench",)
+    hints: ClassVar = (Hint("c", "next", "screen.curve"), _TABLE, Named("export", "CSV, SVG"))
 
     def __init__(self) -> None:
         self._chart = ChartView(empty="no point yet", id="bench-curve-chart")
         self._at = 0
         self._run: BenchRun | None = None
-        super().__init__("Curve", self._chart, keys="c next  t table  e CSV, SVG", id="bench-curve")
+        super().__init__("Curve", self._chart, id="bench-curve")
 
     def show(self, frame: Frame) -> None:
         self._run = latest(frame.host)

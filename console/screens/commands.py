@@ -7,10 +7,11 @@ from functools import partial
 from typing import NamedTuple, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.markup import escape
 
 from console.bench.presets import PRESETS
 from console.events.link import NoteWritten
-from console.intents import BY_ID, available, key_name, refusal, twin
+from console.intents import BY_ID, available, key_name, refusal, spoken, twin
 from console.screens.deck import Deck
 from console.screens.frame import Frame, frame_of
 from console.session.moments import parse_moment
@@ -20,7 +21,7 @@ Run = Callable[[], object]
 
 
 class Command(NamedTuple):
-    """`text` is what is typed, `help` stands below it; `run` does it."""
+    """`text` is what is typed, `help` stands below it: as they are, a box's names among them; `run` does it."""
 
     text: str
     help: str
@@ -33,16 +34,17 @@ class Palette(Provider):
     async def discover(self) -> Hits:
         """Before anything is typed: every action of this session."""
         for command in _actions(self._deck, self._frame):
-            yield DiscoveryHit(command.text, command.run, help=command.help)
+            yield DiscoveryHit(escape(command.text), command.run, help=escape(command.help))
 
     async def search(self, query: str) -> Hits:
         """What is like the text, actions with an argument first when one is typed."""
         deck, frame, matcher = self._deck, self._frame, self.matcher(query)
         for command in _free(deck, frame, query.strip()):
-            yield Hit(1.5, command.text, command.run, help=command.help)
+            yield Hit(1.5, escape(command.text), command.run, help=escape(command.help))
         for command in [*_suggested(deck, frame), *_actions(deck, frame)]:
             if (score := matcher.match(command.text)) > 0:
-                yield Hit(score, matcher.highlight(command.text), command.run, help=command.help)
+                shown = matcher.highlight(escape(command.text))
+                yield Hit(score, shown, command.run, help=escape(command.help))
 
     @property
     def _deck(self) -> Deck:
@@ -58,7 +60,7 @@ def _actions(deck: Deck, frame: Frame) -> Iterator[Command]:
     for intent in available(frame.situation):
         if intent.id != "palette":
             same = f"   same as: {twin(intent, host)}" if intent.command else ""
-            text = f"{key_name(intent.keys[0])}   {intent.help}{same}"
+            text = f"{key_name(intent.keys[0])}   {spoken(intent.help, frame.table)}{same}"
             yield Command(intent.title, text, partial(deck.wish, intent.id))
 
 

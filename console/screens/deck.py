@@ -7,9 +7,10 @@ from typing import cast
 
 from rich.text import Text
 from textual.app import App
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
-from console.intents import Intent
+from console.intents import Intent, spoken
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values.secrets import trace
@@ -23,6 +24,19 @@ class Deck(App[None]):
     host_name: str
     choices: Sequence[HostChoice]
     table: tuple[Intent, ...]
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """A toast, with the user's keys. What a box said may stand in it: it is never markup."""
+        said = spoken(message, self.table)
+        super().notify(said, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def _fatal_error(self) -> None:
         """Textual's own report shows the values of all variables, secrets among them."""

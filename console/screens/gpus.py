@@ -63,7 +63,7 @@ class GpuPane(DeckPane):
             return
         gpus = host.hardware.gpus
         self.set_title("GPUs", gpu_title(host))
-        self.set_keys(gpu_summary(host))
+        self.set_foot(gpu_summary(host))
         asked = known(gpus) or known(host.hardware.gpus_t)
         answer = "no GPU on this box" if known(gpus) else f"unknown: {gpus.reason}"
         self._table.set_empty(answer if asked else "waiting for the first sample")

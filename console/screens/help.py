@@ -8,26 +8,27 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.events import Key
 from textual.screen import ModalScreen, Screen
 
-from console.intents import Intent, available, key_name, refusal, twin
+from console.intents import Intent, available, key_name, key_of, refusal, spoken, twin
 from console.screens.frame import Frame
 from widgets.cells import Cell, Line
 from widgets.lines import Lines
-from widgets.pane import Pane
+from widgets.pane import Hint, Pane
 
 EXAMPLES = (
-    ("D  a recipe's name  enter  enter", "deploy: gates, download, start, smoke test"),
-    (": serve start NAME", "any action by its name, with its argument"),
-    ("/ text  enter   n  p", "find in a log or a list, then the next and the previous"),
+    ("deploy", "{}  a recipe's name  enter  enter", "deploy: gates, download, start, smoke test"),
+    ("palette", "{} serve start NAME", "any action by its name, with its argument"),
+    ("find", "{} text  enter   n  p", "find in a log or a list, then the next and the previous"),
 )
 
 
 class HelpScreen(ModalScreen[None]):
-    """Closes with escape, `?` or `q`; scrolls where it is higher than the terminal."""
+    """Closes with escape, or with the keys of help and quit; scrolls where it is higher than the terminal."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,f1,q", "app.pop_screen", "close", show=False),
+        Binding("escape", "app.pop_screen", "close", show=False),
         Binding("down,j", "scroll(1)", "down", show=False),
         Binding("up,k", "scroll(-1)", "up", show=False),
         Binding("pagedown,space", "scroll(10)", "page down", show=False),
@@ -42,7 +43,15 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         lines = Lines(wrap=True, id="help-lines")
         lines.set_lines(list(self._lines()))
-        yield Pane("Help", VerticalScroll(lines, can_focus=False), keys="esc closes  ↓ ↑ scroll", id="help")
+        pane = Pane("Help", VerticalScroll(lines, can_focus=False), id="help")
+        pane.set_foot([Hint("esc", "close", "app.pop_screen"), Hint("↓ ↑", "scroll")])
+        yield pane
+
+    def on_key(self, event: Key) -> None:
+        """What opened it closes it."""
+        if any(event.key in intent.keys for intent in self._frame.table if intent.id in ("help", "quit")):
+            event.stop()
+            self.dismiss()
 
     def action_scroll(self, lines: int) -> None:
         """Move the text."""
@@ -51,8 +60,8 @@ class HelpScreen(ModalScreen[None]):
     def _lines(self) -> Iterator[Line]:
         frame = self._frame
         yield _head("Examples")
-        for keys, does in EXAMPLES:
-            yield Line((Cell(f"{keys:<34}  ", "key"), Cell(does)), indent=36)
+        for intent, keys, does in EXAMPLES:
+            yield Line((Cell(f"{keys.format(key_of(intent, frame.table)):<34}  ", "key"), Cell(does)), indent=36)
         intents = available(frame.situation)
         if self._focused:
             yield _head("In this pane")
@@ -73,7 +82,7 @@ class HelpScreen(ModalScreen[None]):
             (
                 Cell(f"{key_name(intent.keys[0]):>6}  ", "key"),
                 Cell(f"{intent.title:<16} ", "dim" if refused else "strong"),
-                Cell(refused or intent.help, "dim" if refused else ""),
+                Cell(refused or spoken(intent.help, self._frame.table), "dim" if refused else ""),
                 Cell(same, "dim"),
             ),
             indent=25,

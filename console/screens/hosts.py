@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from console.screens.deck import deck_of
 from console.screens.frame import Frame
+from console.screens.pane import Named, hints_of
 from console.screens.searching import SearchScreen
 from console.session.protocol import HostChoice
 from console.state import HostState
@@ -17,7 +18,7 @@ from widgets.cells import Cell, Row, State, StateKind
 from widgets.find_bar import FindBar
 from widgets.layout import Column
 from widgets.line_table import LineTable
-from widgets.pane import Pane
+from widgets.pane import Hint, Pane
 
 COLUMNS = (
     Column("host", 16, flex=1),
@@ -33,7 +34,13 @@ class HostsScreen(SearchScreen):
 
     def body(self) -> Iterable[Widget]:
         table = LineTable(COLUMNS, cursor=True, empty="reading your SSH configuration", id="host-table")
-        yield Pane("Hosts", table, FindBar(), keys="enter opens  / finds", id="hosts")
+        pane = Pane("Hosts", table, FindBar(), id="hosts")
+        pane.set_foot(hints_of(deck_of(self).table, Hint("enter", "open", "screen.open"), Named("find", "find")))
+        yield pane
+
+    def action_open(self) -> None:
+        """What enter does."""
+        self.searched.action_choose()
 
     @property
     def searched(self) -> LineTable:

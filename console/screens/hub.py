@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from console.events.hub import StoredModel
+from console.intents import spoken
 from console.screens.base import DeckScreen
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
@@ -96,7 +97,9 @@ class HubDetailPane(DeckPane):
 
     def show(self, frame: Frame) -> None:
         if frame.host is not None:
-            self._lines.set_lines([Line((Cell(text, ink),)) for text, ink in detail_lines(frame.host)])
+            self._lines.set_lines(
+                [Line((Cell(spoken(text, frame.table), ink),)) for text, ink in detail_lines(frame.host)]
+            )
 
 
 class StoredPane(DeckPane):

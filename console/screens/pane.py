@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, cast
 
+from textual.screen import Screen
+
+from console.intents import Intent, key_of
+from console.screens.deck import deck_of
 from console.screens.frame import STALE_S, Frame, stale_text
 from console.values import Unknown, known
 from widgets.cells import Line
 from widgets.lines import Lines
-from widgets.pane import Pane
+from widgets.pane import Hint, Pane
+
+
+class Named(NamedTuple):
+    """An action at the edge of a pane, by its id: its key is the user's."""
+
+    intent: str
+    does: str
 
 
 def fill(widget: Lines, lines: Sequence[Line]) -> None:
@@ -22,6 +33,14 @@ def _older(data_t: float | Unknown, heard_t: float | Unknown) -> float | Unknown
     return min(data_t, heard_t) if known(data_t) and known(heard_t) else heard_t
 
 
+def hints_of(table: tuple[Intent, ...], *hints: Named | Hint) -> list[Hint]:
+    """The hints with the keys of this table; a click on one is its key."""
+    return [
+        Hint(key_of(hint.intent, table), hint.does, f"app.intent('{hint.intent}')") if isinstance(hint, Named) else hint
+        for hint in hints
+    ]
+
+
 class DeckPane(Pane):
     """Subclasses name their slices and implement `show`, and `data_t` when their data ages by itself.
 
@@ -29,8 +48,13 @@ class DeckPane(Pane):
     """
 
     slices: ClassVar[tuple[str, ...]] = ()
+    hints: ClassVar[tuple[Named | Hint, ...]] = ()
     stale_after_s: ClassVar[float] = 3.0
     _painted: object = None
+
+    def on_mount(self) -> None:
+        if self.hints:
+            self.set_foot(hints_of(deck_of(cast("Screen[None]", self.screen)).table, *self.hints))
 
     def paint(self, frame: Frame) -> None:
         """Paint what changed since the last frame."""

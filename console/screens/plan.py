@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from console.intents import key_of
+from console.intents import key_of, spoken
 from console.screens.base import DeckScreen
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
@@ -17,6 +17,7 @@ from console.views.plan import (
     LEGEND,
     LETTERS,
     FitRow,
+    GateRow,
     engine_lines,
     fit_rows,
     fit_sentence,
@@ -47,8 +48,12 @@ class PlanPane(DeckPane):
         self._head.set_lines([*_engines(frame), *(_title(plan) if plan else [_no_plan(frame)])])
         rows = gate_rows(plan) if plan else []
         self._gates.set_gates(
-            [Gate(cast(StateKind, row.kind), row.word, row.name, row.sentence, row.ways_out) for row in rows]
+            [Gate(cast(StateKind, row.kind), row.word, row.name, row.sentence, _ways(row, frame)) for row in rows]
         )
+
+
+def _ways(row: GateRow, frame: Frame) -> tuple[str, ...]:
+    return tuple(spoken(way, frame.table) for way in row.ways_out)
 
 
 class FitPane(DeckPane):

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from console.events.serve import LogRow, ServerProgressed
 from console.screens.deck import deck_of
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane, fill
+from console.screens.pane import DeckPane, Named, fill
 from console.screens.searching import SearchScreen
 from console.state.serve import LogGap, ServerState
 from console.values import Unknown, format_duration, known
@@ -111,6 +111,7 @@ class LogPane(DeckPane):
     """The server's log: follows, finds, filters. What the box's file held before the ring is named."""
 
     slices: ClassVar = ("serve",)
+    hints: ClassVar = (Named("find", "find"), Named("filter", "filter"))
 
     def __init__(self) -> None:
         self.view = LogView(id="server-log")
@@ -119,7 +120,7 @@ class LogPane(DeckPane):
         self._older: object = None
         self._forgot = True
         self._bars: tuple[ServerProgressed, ...] = ()
-        super().__init__("Log", self.view, self.bar, keys="/ find  & filter", focusable=False, id="log")
+        super().__init__("Log", self.view, self.bar, focusable=False, id="log")
 
     def show(self, frame: Frame) -> None:
         server = main_server(frame.host) if frame.host else None

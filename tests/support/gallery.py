@@ -17,7 +17,7 @@ from widgets.lines import Lines
 from widgets.log_lines import LogLine
 from widgets.log_view import LogView
 from widgets.next_line import KeyHint, NextLine
-from widgets.pane import Pane
+from widgets.pane import Hint, Pane
 from widgets.phase_bar import Phase, PhaseBar
 from widgets.sparkline import Sparkline
 from widgets.transfer_list import Transfer, TransferList
@@ -112,16 +112,18 @@ class Gallery(StyledApp):
     def compose(self) -> ComposeResult:
         yield HeaderBar()
         yield NextLine()
-        yield Pane("GPUs", LineTable(GPU_COLUMNS, fold=True, cursor=True, id="gpu-table"), keys="[u] users", id="gpus")
+        yield Pane("GPUs", LineTable(GPU_COLUMNS, fold=True, cursor=True, id="gpu-table"), id="gpus")
         yield Horizontal(
             Vertical(Pane("Fit", GateList(), PhaseBar(), id="fit"), id="left"),
             Vertical(Pane("Hugging Face", TransferList(), Sparkline("tok/s"), Lines(), id="hub"), id="right"),
             id="top",
         )
         yield Pane("Bench", ChartView(), id="chart")
-        yield Pane("Log", LogView(), keys="/ find  & filter", id="logs")
+        yield Pane("Log", LogView(), id="logs")
 
     def on_mount(self) -> None:
+        self.query_one("#gpus", Pane).set_foot([Hint("u", "users")])
+        self.query_one("#logs", Pane).set_foot([Hint("/", "find"), Hint("&", "filter")])
         left = [
             Part((Cell("gpudeck", "strong"),), 5),
             Part((Cell("ct200 ", "strong"), State("ok", "up"))),

@@ -23,7 +23,7 @@ class Hostile(Gallery):
         self.query_one("#gpu-table").set_rows([Row((Cell(EVIL),) * 9, key=EVIL)])
         self.query_one("#gpu-table").set_columns([Column(EVIL, 40, flex=1)])
         self.query_one("#gpus").set_title(EVIL, EVIL)
-        self.query_one("#gpus").set_keys(EVIL)
+        self.query_one("#gpus").set_foot(EVIL)
         self.query_one("#gpus").set_stale(EVIL)
         self.query_one(NextLine).set_next("fail", EVIL, [KeyHint(EVIL, EVIL)], EVIL)
         self.query_one(GateList).set_gates([Gate("fail", EVIL, EVIL, EVIL * 5, (EVIL,))])
