@@ -325,7 +325,7 @@ _KEY_NAMES = {"escape": "esc", "slash": "/", "backslash": "\\", "at": "@", "plus
               "underscore": "_"}  # fmt: skip
 
 
-_KEY_NAMED = re.compile(r"(?:(?<=\bscreen )|(?<= \())([^\s()])(?=[\s),.;:]|$)")
+_KEY_NAMED = re.compile(r"(?:(?<=\bscreen )|(?<= \()|(?<!\S)(?=\S on screen\b))([^\s()])(?=[\s),.;:]|$)")
 
 
 def key_name(key: str) -> str:
@@ -345,7 +345,7 @@ def key_of(intent_id: str, table: tuple[Intent, ...]) -> str:
 
 
 def spoken(text: str, table: tuple[Intent, ...]) -> str:
-    """A text that names keys as they come, `(r)` or `screen 5`, with the keys that the user has.
+    """A text that names keys as they come, `(r)`, `T on screen` or `screen 5`, with the keys that the user has.
 
     Facts and help say keys so, because what is recorded and printed is read by people with other keys, too.
     """

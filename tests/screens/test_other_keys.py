@@ -122,6 +122,8 @@ async def test_what_a_box_says_is_no_markup_in_a_toast() -> None:
 
 
 def test_spoken_changes_keys_alone() -> None:
-    assert spoken("Set a token (T), on screen 3, then (x).", TABLE) == (
-        f"Set a token ({CHANGES['token']}), on screen {CHANGES['screen_hub']}, then (x)."
+    token, hub = CHANGES["token"], CHANGES["screen_hub"]
+    assert (
+        spoken("Set a token (T), on screen 3, then (x).", TABLE) == f"Set a token ({token}), on screen {hub}, then (x)."
     )
+    assert spoken("Set it: T on screen, or FAST on screen.", TABLE) == f"Set it: {token} on screen, or FAST on screen."
