@@ -16,6 +16,7 @@ from console.cli.asking import terminal_asker
 from console.cli.flags import Flags
 from console.cli.recording import recording_file
 from console.cli.stop import CONNECTION, INTERRUPTED, TIMED_OUT, USAGE, StopError
+from console.cli.unheard import listen_to_loop
 from console.config import Config, ConfigError, HostConfig, load_config
 from console.config.aliases import ssh_aliases
 from console.events import Stamped
@@ -24,7 +25,7 @@ from console.session.live import LiveSession
 from console.session.picker import DEMO, LOCAL
 from console.session.ways import Ways
 from console.state import State
-from console.values.secrets import redact, trace
+from console.values.secrets import redact
 
 T = TypeVar("T")
 
@@ -149,13 +150,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     """Run a command's coroutine; ctrl+c becomes exit 130 after its cleanup."""
     try:
         with asyncio.Runner() as runner:
-            runner.get_loop().set_exception_handler(_unheard)
+            listen_to_loop(runner.get_loop())
             return runner.run(work)
     except KeyboardInterrupt as error:
         raise StopError(INTERRUPTED, "Interrupted.") from error
-
-
-def _unheard(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """An error that nobody waited for: asyncio's own report knows nothing of secrets."""
-    error = context.get("exception")
-    click.echo(redact(context["message"]) + (f"\n{trace(error)}" if error else ""), err=True)

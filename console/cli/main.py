@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from console import __version__
+from console.cli import unheard
 from console.cli.commands import COMMANDS, COMPLETE
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 def main() -> NoReturn:
     """Run the command line of this process."""
+    unheard.listen()
     sys.exit(run(sys.argv[1:]))
 
 

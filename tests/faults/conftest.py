@@ -10,6 +10,7 @@ import pytest
 from console.remote import connection, login
 from console.remote.agent import Agent
 from console.remote.pipe import Pipe
+from tests.support import served
 from tests.support.sshd import need_sshd
 
 
@@ -33,3 +34,9 @@ def short_budget(monkeypatch: pytest.MonkeyPatch) -> None:
         return await start_agent(pipe, python, {**config, "idle_s": 8}, package)
 
     monkeypatch.setattr(connection, "start_agent", with_alarm)
+
+
+@pytest.fixture(scope="module")
+def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Python that has the stand-in for SGLang."""
+    return served.interpreter(tmp_path_factory.mktemp("standin") / "venv")

@@ -123,12 +123,11 @@ def _tree(job: Path) -> list[int]:
 
 
 @pytest.fixture(scope="module")
-def victims(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Victim]:
-    """A fresh victim at each call; the interpreter with the stand-in is the same."""
-    python = served.interpreter(tmp_path_factory.mktemp("standin") / "venv")
+def victims(tmp_path_factory: pytest.TempPathFactory, interpreter: Path) -> Callable[[], Victim]:
+    """A fresh victim at each call."""
 
     def fresh() -> Victim:
-        one = Victim(tmp_path_factory.mktemp("victim"), python)
+        one = Victim(tmp_path_factory.mktemp("victim"), interpreter)
         one.recipe("slow", "8")
         one.recipe("fast", "16")
         (one.directory / NIGHT).write_text(SWEEP)

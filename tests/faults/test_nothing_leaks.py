@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.test_killed import Victim, interpreter  # noqa: F401 - the fixture
+from tests.faults.test_killed import Victim
 from tests.support.fakes import library
 from tests.support.fault_log import tell
 from tests.support.scene import marked
@@ -20,7 +20,7 @@ TOKEN = "hf_CanaryEverywhereDoNotPrint01"
 
 
 @pytest.fixture
-def victim(tmp_path: Path, interpreter: Path) -> Iterator[Victim]:  # noqa: F811 - a fixture that takes one
+def victim(tmp_path: Path, interpreter: Path) -> Iterator[Victim]:
     one = Victim(tmp_path, interpreter)
     one.recipe("slow", "8")
     one.env |= {"STANDIN_KEY": KEY, "HF_HOME": str(tmp_path / "hf"), "HF_ENDPOINT": "http://127.0.0.1:9"}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.test_nothing_leaks import KEY, TOKEN, holders
+from tests.support import served
 from tests.support.fault_log import tell
 from tests.support.gpudeck import Gpudeck
 from tests.support.hostile import typed
@@ -31,6 +35,38 @@ async def broken(self):
     raise ValueError(f"Bearer {SECRET} and {TOKEN} \\x1b]52;c;aGFja2Vk\\x07")
 live.LinkWorker.run = broken
 sys.exit(run(sys.argv[1:]))
+"""
+UNHEARD = """
+import asyncio, gc, logging, threading, warnings
+from console.cli.main import main
+from console.session import live
+TEXT = f"Bearer {SECRET} and {TOKEN} \x1b]52;c;aGFja2Vk\x07"
+def broken():
+    raise ValueError(TEXT)
+async def broken_task():
+    broken()
+class Grave:
+    def __del__(self):
+        broken()
+async def worker(self):
+    loop = asyncio.get_running_loop()
+    asyncio.create_task(broken_task())
+    loop.create_future().set_exception(ValueError(TEXT))
+    await asyncio.sleep(0.05)
+    gc.collect()
+    loop.call_soon(broken)
+    loop.call_exception_handler({"message": TEXT})
+    thread = threading.Thread(target=broken)
+    thread.start()
+    thread.join()
+    Grave()
+    logging.getLogger("somebody").warning("it says %s", TEXT)
+    warnings.warn(TEXT)
+    await asyncio.sleep(0.05)
+    self.grave = Grave()
+    raise ValueError("the end")
+live.LinkWorker.run = worker
+main()
 """
 ON_SCREEN = """
 from console.app import ConsoleApp
@@ -74,6 +110,18 @@ def test_a_worker_that_breaks_tells_no_secret(gpudeck: Gpudeck, tmp_path: Path, 
 
 
 @pytest.mark.slow
+def test_what_nobody_hears_tells_no_secret(gpudeck: Gpudeck, tmp_path: Path) -> None:
+    """A lost task, a lost future, a callback, a thread, finalisers, a library's log, a warning, the last breath."""
+    said = b"".join(typed(crashed(gpudeck, UNHEARD, "status", "local"), gpudeck.env, tmp_path))
+    for words in (b"Task exception was never retrieved", b"Future exception was never retrieved", b"A thread broke",
+                  b"it says Bearer ***", b"UserWarning: Bearer ***"):  # fmt: skip
+        assert words in said
+    assert said.count(b"ValueError: Bearer *** and hf_***") >= 5
+    assert b"the end" in said
+    harmless(said)
+
+
+@pytest.mark.slow
 def test_a_console_that_breaks_tells_no_secret(gpudeck: Gpudeck, tmp_path: Path) -> None:
     said = b"".join(typed(crashed(gpudeck, ON_SCREEN, "local"), gpudeck.env, tmp_path))
     assert b"ValueError: Bearer *** and hf_***" in said
@@ -90,25 +138,77 @@ def server() -> Iterator[Sshd]:
         yield one
 
 
-@pytest.mark.slow
-def test_a_passphrase_is_told_to_nobody(gpudeck: Gpudeck, tmp_path: Path, server: Sshd) -> None:
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """An ssh agent that holds nothing yet, as the environment that leads to it."""
+    socket = tmp_path / "agent"
+    with subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL) as running:
+        served.until(socket.exists)
+        yield {"SSH_AUTH_SOCK": str(socket)}
+        running.kill()
+
+
+@pytest.fixture
+def locked(gpudeck: Gpudeck, server: Sshd) -> Path:
+    """A key with a passphrase, which the box takes."""
     key = gpudeck.laptop.key("locked", passphrase=PASSPHRASE)
     server.authorize(Path(f"{key}.pub"))
     gpudeck.laptop.trust(server.known_hosts_line())
     gpudeck.laptop.host("box", server.port, key)
-    record = ("--record", str(tmp_path / "record.jsonl"))
-    refused = b"".join(typed(gpudeck.argv("-v", "status", "box"), gpudeck.env, tmp_path, [WRONG + "\n"] * 3, ASKED))
+    return key
+
+
+def exposed(*secrets: str) -> set[str]:
+    """The processes of this machine, laptop's and box's, whose command line or environment holds one."""
+    found = set()
+    for path in [*Path("/proc").glob("[0-9]*/cmdline"), *Path("/proc").glob("[0-9]*/environ")]:
+        with contextlib.suppress(OSError):
+            data = path.read_bytes()
+            found |= {f"{path}: {secret}" for secret in secrets if secret.encode() in data}
+    return found
+
+
+def watched(argv: list[str], env: dict[str, str], cwd: Path, *typing: Any) -> bytes:
+    """As `typed`; after each key every process is looked at."""
+    said = b""
+    for output in typed(argv, env, cwd, *typing):
+        said += output
+        assert not exposed(PASSPHRASE, WRONG)
+    return said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beside", ["no ssh agent", "an ssh agent without the key"])
+def test_a_passphrase_is_told_to_nobody(
+    gpudeck: Gpudeck, tmp_path: Path, locked: Path, agent: dict[str, str], beside: str
+) -> None:
+    env = gpudeck.env | (agent if beside != "no ssh agent" else {})
+    look = gpudeck.argv("-v", "status", "box")
+    refused = watched(look, env, tmp_path, [WRONG + "\n"] * 3, ASKED, ASKED)
     assert b"locked (not unlocked)" in refused
-    opened = b"".join(
-        typed(gpudeck.argv("-v", "status", "box", *record), gpudeck.env, tmp_path, [PASSPHRASE + "\n"], ASKED)
-    )
+    record = ("--record", str(tmp_path / "record.jsonl"))
+    opened = watched([*look, *record], env, tmp_path, [PASSPHRASE + "\n"], ASKED)
     assert b"LinkChanged  up" in opened
-    screen = b"".join(typed(gpudeck.argv("box"), gpudeck.env, tmp_path, [PASSPHRASE, "\r", "2", "q"], ASKED))
+    screen = watched(gpudeck.argv("box"), env, tmp_path, [PASSPHRASE, "\r", "2", "q"], ASKED)
     for secret in (PASSPHRASE, WRONG):
         assert secret.encode() not in refused + opened + screen
         assert not holders(tmp_path, secret)
     assert len([*tmp_path.glob("*.jsonl"), *gpudeck.home.rglob("recordings/*.jsonl")]) == 2
-    tell("passphrase", "wrong and right, asked at a terminal and on screen", None, None, "none", "nothing")
+    words = "wrong and right, at a terminal and on screen; every process's command line and environment searched"
+    tell(f"passphrase, {beside}", words, None, None, "none", "nothing")
+
+
+@pytest.mark.slow
+def test_a_key_that_the_ssh_agent_holds_needs_no_passphrase(
+    gpudeck: Gpudeck, tmp_path: Path, locked: Path, agent: dict[str, str]
+) -> None:
+    env = gpudeck.env | agent
+    added = b"".join(typed(["ssh-add", str(locked)], env, tmp_path, [PASSPHRASE + "\n"], b"passphrase"))
+    assert b"Identity added" in added
+    said = watched(gpudeck.argv("-v", "status", "box"), env, tmp_path)
+    assert b"LinkChanged  up" in said
+    assert ASKED not in said
+    assert not holders(tmp_path, PASSPHRASE)
 
 
 @pytest.mark.slow

@@ -70,9 +70,17 @@ def poisoned(source: Path, target: Path) -> Path:
 
 
 def typed(
-    argv: Sequence[str], env: Mapping[str, str], cwd: Path, keys: Sequence[str] = (), first: bytes = b""
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: Path,
+    keys: Sequence[str] = (),
+    first: bytes = b"",
+    between: bytes = b"",
 ) -> Iterator[bytes]:
-    """Run a program in a pty: what it writes up to `first` and a quiet moment, after each key, and up to its end."""
+    """Run a program in a pty: what it writes up to `first` and a quiet moment, after each key, and up to its end.
+
+    `between` is waited for before the second key and every further one: a prompt forgets what was typed before it.
+    """
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     looks = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -82,9 +90,9 @@ def typed(
     os.close(follower)
     try:
         yield _quiet(leader, first)
-        for key in keys:
+        for left, key in zip(range(len(keys) - 1, -1, -1), keys, strict=True):
             os.write(leader, key.encode())
-            yield _quiet(leader)
+            yield _quiet(leader, between if left else b"")
         yield _rest(leader)
     finally:
         if process.poll() is None:
