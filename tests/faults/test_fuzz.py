@@ -192,7 +192,7 @@ def test_a_gzip_bomb_is_refused_or_read_in_bounded_memory(bomb: str, tmp_path: P
     command = ["runs", "import", str(file)] if kind == "import" else ["--replay", str(file), "--headless"]
     homes = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     done = subprocess.run(
-        [sys.executable, "-m", "console", *command], env={**os.environ, **homes}, cwd=TESTS.parent, timeout=60,
+        [sys.executable, "-m", "console", *command], env={**os.environ, **homes}, cwd=TESTS.parent, timeout=600,
         capture_output=True, text=True, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (BOMB_MEMORY, BOMB_MEMORY)),
     )  # fmt: skip

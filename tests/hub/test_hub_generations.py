@@ -21,14 +21,14 @@ pytestmark = pytest.mark.slow
 def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     """An interpreter with this generation of huggingface_hub."""
     place = tmp_path_factory.mktemp("venv") / request.param
-    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
     python = str(place / "bin" / "python")
     wanted = f"huggingface_hub[hf_xet]=={request.param}"
-    done = subprocess.run(
-        [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", wanted], capture_output=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"{wanted} cannot be installed here: {done.stderr.decode().strip()[-200:]}")
+    install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", wanted]
+    for command in ([sys.executable, "-m", "venv", str(place)], install):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = (done.stderr + done.stdout).strip()
+            pytest.skip(f"{wanted} cannot be installed here: {said[-200:]}")
     return python
 
 
