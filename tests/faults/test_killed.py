@@ -28,7 +28,6 @@ from tests.support.laptop import Laptop
 from tests.support.scene import MARK, marked
 
 KILLS = int(os.environ.get("KILLS", "3"))
-LIMIT_S = 120
 SWEEP = """
 [sweep]
 recipes = ["slow", "fast"]
@@ -75,7 +74,7 @@ class Victim:
             return True
 
     def again(self, words: tuple[str, ...]) -> None:
-        done = self.gpudeck.run(*words, timeout_s=LIMIT_S, **self.env)
+        done = self.gpudeck.run(*words, **self.env)
         assert done.returncode == 0, done.stderr + done.stdout
 
     def serving(self) -> list[str]:
@@ -86,8 +85,8 @@ class Victim:
         """Processes that belong to no job that runs, and files that somebody was writing."""
         own = {pid for job in self.serving() for pid in _tree(self.jobs.root / job)}
         kept = [f"{pid} {words}" for pid, words in marked(self.mark).items() if pid not in own]
-        parts = [path for path in self.gpudeck.home.rglob("*") if ".tmp" in path.name or path.name.endswith(".new")]
-        return kept + [str(path) for path in parts]
+        names = (name for _, _, files in os.walk(self.gpudeck.home) for name in files)  # some of them just going
+        return kept + [name for name in names if ".tmp" in name or name.endswith(".new")]
 
     def recordings(self) -> None:
         """Each can be read: whole but for a torn last line, nothing lost or doubled."""
@@ -102,11 +101,14 @@ class Victim:
     def clear(self) -> None:
         """End the server and wait until nothing of it runs."""
         self.jobs.clear()
-        served.until(lambda: not marked(self.mark), 15)
+        served.until(lambda: not marked(self.mark))
 
     @property
     def runs(self) -> Path:
         return self.gpudeck.home / "data" / "gpudeck" / "runs"
+
+
+Kill = Callable[[tuple[str, ...], float], Victim]
 
 
 def _tree(job: Path) -> list[int]:
@@ -136,13 +138,6 @@ def victims(tmp_path_factory: pytest.TempPathFactory, interpreter: Path) -> Call
     return fresh
 
 
-@pytest.fixture
-def victim(victims: Callable[[], Victim]) -> Iterator[Victim]:
-    one = victims()
-    yield one
-    one.clear()
-
-
 @pytest.fixture(scope="module")
 def whole_s(victims: Callable[[], Victim]) -> Whole:
     """How long a command takes here that nobody kills."""
@@ -159,6 +154,24 @@ def whole_s(victims: Callable[[], Victim]) -> Whole:
     return measured
 
 
+@pytest.fixture
+def killed(victims: Callable[[], Victim], whole_s: Whole) -> Iterator[Kill]:
+    """Kill a command when so much of its time has passed, earlier if it was over by then; the victim."""
+    made: list[Victim] = []
+
+    def kill(words: tuple[str, ...], moment: float) -> Victim:
+        after_s = moment * whole_s(words)
+        while not (one := victims()).killed(words, after_s):
+            one.clear()
+            after_s /= 2
+        made.append(one)
+        return one
+
+    yield kill
+    for one in made:
+        one.clear()
+
+
 def moments(count: int, seed: int) -> list[float]:
     """Parts of the whole, all over it."""
     source = random.Random(seed)
@@ -167,29 +180,27 @@ def moments(count: int, seed: int) -> list[float]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", moments(KILLS, 10), ids="{:.3f}".format)
-def test_a_deploy_killed_at_any_moment_is_taken_up(victim: Victim, whole_s: Whole, moment: float) -> None:
-    killed = victim.killed(DEPLOY, moment * whole_s(DEPLOY))
+def test_a_deploy_killed_at_any_moment_is_taken_up(killed: Kill, moment: float) -> None:
+    victim = killed(DEPLOY, moment)
     begun = victim.serving()
     assert len(begun) <= 1
     victim.again(DEPLOY)
     assert len(victim.serving()) == 1
     assert begun in ([], victim.serving()), "the server that was started is the one that is followed"
-    served.until(lambda: not victim.left(), 10)
+    served.until(lambda: not victim.left())
     victim.recordings()
-    if killed:
-        tell("console killed while it deploys", "SIGKILL at a random moment", None, None, "none", "nothing")
+    tell("console killed while it deploys", "SIGKILL at a random moment", None, None, "none", "nothing")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif("KILLS" not in os.environ, reason="half a minute for each: set KILLS")
 @pytest.mark.parametrize("moment", moments(KILLS, 11), ids="{:.3f}".format)
-def test_a_sweep_killed_at_any_moment_goes_on(victim: Victim, whole_s: Whole, moment: float) -> None:
-    killed = victim.killed(SWEEPS, moment * whole_s(SWEEPS))
+def test_a_sweep_killed_at_any_moment_goes_on(killed: Kill, moment: float) -> None:
+    victim = killed(SWEEPS, moment)
     victim.again(SWEEPS)
     measured = [(run.manifest.recipe, point.name) for run in RunStore(victim.runs).runs() for point in run.points]
     assert sorted(measured) == [("fast", "c0001-r0"), ("slow", "c0001-r0")]
     assert len(victim.serving()) == 1
-    served.until(lambda: not victim.left(), 10)
+    served.until(lambda: not victim.left())
     victim.recordings()
-    if killed:
-        tell("console killed while it sweeps", "SIGKILL at a random moment", None, None, "none", "nothing")
+    tell("console killed while it sweeps", "SIGKILL at a random moment", None, None, "none", "nothing")
