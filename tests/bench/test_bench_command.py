@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from console.bench.store import RunStore
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import COMMAND_S, PATIENCE_S
 from tests.support.standin import standin
 
 ROOT = Path(__file__).parents[2]
@@ -39,7 +39,7 @@ class Console:
 
     def run(self, *words: str) -> tuple[int, str, str]:
         process = self.start(*words)
-        out, errors = process.communicate(timeout=60)
+        out, errors = process.communicate(timeout=COMMAND_S)
         return process.returncode, out, errors
 
 

@@ -17,6 +17,7 @@ from console.bench.store import RunStore
 from console.demo import box as demo
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
+from tests.support.patience import COMMAND_S
 from tests.support.served import free_port, until
 
 pytestmark = pytest.mark.slow
@@ -60,7 +61,7 @@ class Night:
 
     def run(self, *words: str, exit_code: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(self.words(*words), env=self.gpudeck.env, cwd=self.file.parent, capture_output=True,
-                              text=True, timeout=120, check=False)  # fmt: skip
+                              text=True, timeout=COMMAND_S, check=False)  # fmt: skip
         assert done.returncode == exit_code, done.stderr + done.stdout
         return done
 
@@ -141,7 +142,7 @@ def test_pause_ctrl_c_and_an_abort_keep_what_was_measured(night: Night) -> None:
     night.run("jobs", BOX, "pause", job.name)
     until(lambda: any(row.get("state") == "paused" for row in progress(job)), 60)
     walking.send_signal(signal.SIGINT)
-    _, errors = walking.communicate(timeout=30)
+    _, errors = walking.communicate(timeout=COMMAND_S)
     assert walking.returncode == 130, errors
     assert f"The job goes on: `gpudeck jobs {BOX} show {job.name}`" in errors
     held = len(list((job / "points").glob("*.json")))
@@ -150,7 +151,7 @@ def test_pause_ctrl_c_and_an_abort_keep_what_was_measured(night: Night) -> None:
     walking = night.walk()
     until(lambda: len(night.jobs()) == 2 and len(list((night.jobs()[1] / "points").glob("*.json"))) >= 1, 90)
     night.run("jobs", BOX, "stop", night.jobs()[1].name)
-    _, errors = walking.communicate(timeout=60)
+    _, errors = walking.communicate(timeout=COMMAND_S)
     assert walking.returncode == 1, errors
     assert "Call it again to go on" in errors
     kept = night.measured()

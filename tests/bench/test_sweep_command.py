@@ -56,7 +56,7 @@ def test_data_sets_recipes_of_the_file_and_a_recipe_that_does_not_start(served_b
         SWEEP.replace('"fast"', '"broken"').replace("[1, 2]", "[1]\ndatasets = ['own:code', 'own:chat']")
         + served.recipe("broken", served_box.python, served_box.model, served_box.port, SGLANG_STANDIN_FAIL="kv_oom")
     )
-    done = served_box.gpudeck.run("sweep", "local", str(file), *QUICK, "--json", timeout_s=150, STANDIN_KEY="sk-test")
+    done = served_box.gpudeck.run("sweep", "local", str(file), *QUICK, "--json", STANDIN_KEY="sk-test")
     assert done.returncode == 1, done.stderr
     told = json.loads(done.stdout.splitlines()[0])
     assert (told["failed"], told["left"]) == (["broken"], 2), done.stderr

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.fakes import Fleet, uuid
 from tests.support.gpudeck import Gpudeck
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import COMMAND_S, PATIENCE_S
 from tests.support.sshd import Sshd, sshd, user
 
 
@@ -146,7 +146,7 @@ def test_a_broken_pipe_is_no_failure(gpudeck: Gpudeck, box: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        gpudeck.argv("status", box), env=gpudeck.env, stdout=writer, stderr=subprocess.PIPE, timeout=60
+        gpudeck.argv("status", box), env=gpudeck.env, stdout=writer, stderr=subprocess.PIPE, timeout=COMMAND_S
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (0, b"")

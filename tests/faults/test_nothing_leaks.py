@@ -29,7 +29,7 @@ def victim(tmp_path: Path, interpreter: Path) -> Iterator[Victim]:
 
 
 def said(victim: Victim, *words: str, code: int = 0, stdin: str = "") -> str:
-    done = victim.gpudeck.run(*words, timeout_s=120, stdin=stdin, **victim.env)
+    done = victim.gpudeck.run(*words, stdin=stdin, **victim.env)
     assert done.returncode == code, done.stderr + done.stdout
     return done.stdout + done.stderr
 
@@ -38,7 +38,7 @@ def said(victim: Victim, *words: str, code: int = 0, stdin: str = "") -> str:
 def test_no_secret_and_no_stranger(victim: Victim, tmp_path: Path) -> None:
     log = tmp_path / "net.log"
     victim.env |= {"LD_PRELOAD": str(library("net")), "FAKE_NET_LOG": str(log)}
-    done = victim.gpudeck.run("token", "local", "set", stdin=TOKEN + "\n", timeout_s=60, **victim.env)
+    done = victim.gpudeck.run("token", "local", "set", stdin=TOKEN + "\n", **victim.env)
     text = done.stdout + done.stderr  # there is no Hub to prove it: only that it is not printed counts here
     text += said(victim, "-v", "deploy", "local", "slow", "--json")
     lines = list(marked(victim.mark).values())
@@ -66,7 +66,7 @@ def test_no_secret_and_no_stranger(victim: Victim, tmp_path: Path) -> None:
 
 def _doctor(victim: Victim, tmp_path: Path) -> int:
     """What it finds on this machine is its own business."""
-    return victim.gpudeck.run("doctor", "local", timeout_s=120, **victim.env).returncode
+    return victim.gpudeck.run("doctor", "local", **victim.env).returncode
 
 
 def holders(place: Path, secret: str) -> set[str]:

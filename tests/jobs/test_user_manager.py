@@ -41,7 +41,7 @@ class Deck:
             file.write(served.recipe("one", Path(PYTHON), Path(MODEL), served.free_port()))
 
     def command(self, *words: str, exit_code: int = 0) -> str:
-        done = self.gpudeck.run(*words, STANDIN_KEY=KEY, timeout_s=120)
+        done = self.gpudeck.run(*words, STANDIN_KEY=KEY)
         assert done.returncode == exit_code, done.stderr + done.stdout
         return done.stdout + done.stderr
 

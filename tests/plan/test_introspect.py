@@ -19,6 +19,7 @@ from console.payloads.introspect import sources
 from console.remote.bundle import STAGE0, bundle, frame
 from console.values import known
 from tests.support.models import CONFIG, model_directory
+from tests.support.patience import COMMAND_S
 
 
 def ask(python: Path | str, **request: Any) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def ask(python: Path | str, **request: Any) -> dict[str, Any]:
         [str(python), "-I", "-u", "-c", STAGE0],
         input=frame(bundle("console.payloads.introspect", request)),
         capture_output=True,
-        timeout=60,
+        timeout=COMMAND_S,
     )
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)

@@ -16,6 +16,7 @@ from console.remote import errors
 from console.remote.agent import Agent
 from console.remote.connection import Connection, connect
 from console.remote.demo_server import DemoServer, demo_server
+from tests.support.patience import COMMAND_S
 from tests.support.sshd import keygen
 
 
@@ -40,7 +41,7 @@ async def output_of(agent: Agent, *argv: str) -> str:
 async def ssh(server: DemoServer, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The real client against this server."""
     command = ["ssh", "-F", str(server.ssh_config), *words]
-    return await asyncio.to_thread(subprocess.run, command, input=stdin, capture_output=True, timeout=20)
+    return await asyncio.to_thread(subprocess.run, command, input=stdin, capture_output=True, timeout=COMMAND_S)
 
 
 async def test_it_runs_in_its_directory_with_its_environment_alone(

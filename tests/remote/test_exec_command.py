@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.laptop import Laptop
+from tests.support.patience import COMMAND_S
 from tests.support.sshd import Sshd
 
 ARGUMENT = '\'; "$(touch x)"\nsecond line'
@@ -27,7 +28,7 @@ class Command:
 
     def __call__(self, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         command = [sys.executable, "-m", "console", "--ssh-config", str(self._laptop.config), *words]
-        return subprocess.run(command, input=stdin, capture_output=True, env=self._environment, timeout=60)
+        return subprocess.run(command, input=stdin, capture_output=True, env=self._environment, timeout=COMMAND_S)
 
 
 @pytest.fixture
@@ -116,9 +117,11 @@ def test_an_unknown_host_key_is_exit_6_with_its_fingerprint(
 
 
 def test_a_dry_run_connects_nowhere(gpudeck: Command, laptop: Laptop) -> None:
-    ended = gpudeck("exec", "me@192.0.2.1", program(laptop, "pass"), "--dry-run", "--", "a b")
+    ended = gpudeck("exec", "me@192.0.2.1", program(laptop, "pass"), "--dry-run", "--json", "--", "a b")
     assert ended.returncode == 0
     assert report(ended)["argv"] == ["program.py", "a b"]
+    told = gpudeck("exec", "me@192.0.2.1", program(laptop, "pass"), "--dry-run", "--", "a b")
+    assert told.stdout == b"Would run program.py 'a b' (4 bytes of source) with python3 on me@192.0.2.1.\n"
 
 
 @pytest.mark.parametrize("words", ["box", "root@127.0.0.1:{port}"])
@@ -133,5 +136,6 @@ def test_shell_hands_over_to_ssh(gpudeck: Command, laptop: Laptop, plain_server:
 def test_a_shell_may_change_the_box(gpudeck: Command, laptop: Laptop, box: str) -> None:
     refused = gpudeck("shell", box, "--read-only", stdin=b"echo never\n")
     assert (refused.returncode, refused.stdout) == (4, b"")
-    planned = gpudeck("shell", box, "--read-only", "--dry-run")
+    planned = gpudeck("shell", box, "--read-only", "--dry-run", "--json")
     assert report(planned)["argv"][0] == "ssh"
+    assert gpudeck("shell", box, "--dry-run").stdout.decode().split() == report(planned)["argv"]

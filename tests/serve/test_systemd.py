@@ -25,7 +25,7 @@ class Operator:
         self.gpudeck, self.box, self.said = gpudeck, box, ""
 
     def serve(self, *words: str, exit_code: int = 0) -> str:
-        done = self.gpudeck.run("serve", "box", *words, STANDIN_KEY=KEY, timeout_s=120)
+        done = self.gpudeck.run("serve", "box", *words, STANDIN_KEY=KEY)
         assert done.returncode == exit_code, done.stderr + done.stdout
         assert KEY not in done.stdout + done.stderr
         self.said = done.stderr

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import COMMAND_S
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted([*(ROOT / "console").rglob("*.py"), *(ROOT / "widgets").rglob("*.py")])
 
@@ -156,7 +158,7 @@ def test_a_headless_replay_loads_neither_screen_nor_link() -> None:
         "loaded = {'textual', 'asyncssh', 'rich', 'huggingface_hub', 'pynvml'} & set(sys.modules)\n"
         "assert not loaded, loaded"
     )
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=COMMAND_S)
     assert done.returncode == 0, done.stderr
 
 

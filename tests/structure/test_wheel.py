@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.patience import COMMAND_S
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -38,7 +40,7 @@ def test_a_replay_draws_its_screens_from_the_wheel_alone(site: Path, tmp_path: P
     done = subprocess.run(
         [sys.executable, "-P", "-m", "console", "--replay", str(recording), "--svg", str(tmp_path / "svg")],
         cwd=tmp_path, env={"PYTHONPATH": str(site), "HOME": str(tmp_path), "TERM": "xterm-256color"},
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=COMMAND_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "GPUs" in (tmp_path / "svg/overview.svg").read_text()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.laptop import Laptop
+from tests.support.patience import COMMAND_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,7 +43,7 @@ class Gpudeck:
         return [sys.executable, "-m", "console", *arguments]
 
     def run(
-        self, *arguments: str, stdin: str = "", timeout_s: float = 60, **env: str
+        self, *arguments: str, stdin: str = "", timeout_s: float = COMMAND_S, **env: str
     ) -> subprocess.CompletedProcess[str]:
         """Run to the end; standard input is never a terminal."""
         return subprocess.run(

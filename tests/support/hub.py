@@ -13,7 +13,7 @@ from typing import Any
 
 from console.demo.hub import Content, FakeHub, User
 from console.remote.bundle import STAGE0, bundle, frame
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import COMMAND_S, PATIENCE_S
 
 GOOD = "hf_CanaryGoodTokenDoNotPrint0001"
 BOB = "hf_CanaryBobTokenDoNotPrint00002"
@@ -95,7 +95,7 @@ class Job:
 def ask(ops: list[dict[str, Any]], env: Mapping[str, str], python: str = sys.executable) -> list[dict[str, Any]]:
     """The helper's answers."""
     job = Job({"env": dict(env), "ops": ops}, python)
-    output, errors = job.process.communicate(timeout=60)
+    output, errors = job.process.communicate(timeout=COMMAND_S)
     for canary in CANARIES:
         assert canary not in (output + errors).decode()
     assert job.process.returncode == 0, errors.decode()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from console.remote.bundle import STAGE0, bundle, frame
-from tests.support.patience import PATIENCE_S
+from tests.support.patience import COMMAND_S, PATIENCE_S
 
 _numbers = itertools.count(1)
 # A server that ends at TERM and leaves children that ignore it: a new session, and a double fork.
@@ -74,7 +74,7 @@ class JobBox:
         done = subprocess.run(
             [*self.prefix, STAGE0],
             input=frame(bundle("console.payloads.runner", {"op": op, **request})),
-            capture_output=True, env=self.env, timeout=60, check=False,
+            capture_output=True, env=self.env, timeout=COMMAND_S, check=False,
         )  # fmt: skip
         assert not done.stderr, done.stderr.decode()
         answer: dict[str, Any] = json.loads(done.stdout)
