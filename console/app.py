@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from textual.command import Provider
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import ScreenSuspend
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
@@ -40,6 +41,8 @@ from widgets.stylesheet import LazyStylesheet
 from widgets.themes import DARK, register_themes
 
 FRAMES_PER_S = 4
+# Screens that nobody has shown yet are made ready one by one, behind the start and in between keys.
+WARM_AFTER_S, WARM_EVERY_S = 2.0, 0.3
 MOST_AGE_S = 0.9  # of what is on the screen; a little less than the beat of the clock that it shows
 _HERE = Path(__file__).parent
 # Beside this file in a wheel, one level up in the source tree.
@@ -105,11 +108,21 @@ class ConsoleApp(Deck):
 
     def _painted_first(self) -> None:
         """Only now the link's own imports, or the search for what was notable, may take the processor."""
+        if not self.is_headless:
+            self.set_timer(WARM_AFTER_S, self.warm)
         if self.player:
             self.run_worker(partial(self.player.find_marks, notable), thread=True)
         if controls := self.session.controls:
             controls.start()
             self.run_worker(self._read_choices(), exit_on_error=True)
+
+    def warm(self) -> None:
+        """Mount the next screen that was never shown, so that to show it costs no more than any other."""
+        name = next((name for name in SCREENS if name not in self._screen_stacks), "")
+        if name:
+            self._init_mode(name)
+            self._screen_stacks[name][0].post_message(ScreenSuspend())
+            self.set_timer(WARM_EVERY_S, self.warm)
 
     async def _read_choices(self) -> None:
         if controls := self.session.controls:

@@ -9,11 +9,14 @@ from rich.text import Text
 from textual.app import App
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.widget import AwaitMount
 
 from console.intents import Intent, spoken
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values.secrets import trace
+
+MASK_NEW_S, MASK_READY_S = 0.05, 0.01
 
 
 class Deck(App[None]):
@@ -24,6 +27,16 @@ class Deck(App[None]):
     host_name: str
     choices: Sequence[HostChoice]
     table: tuple[Intent, ...]
+    _mask_s: float = MASK_NEW_S
+
+    def switch_mode(self, mode: str) -> AwaitMount:
+        """Show a screen; one that is there already needs no longer to be ready than its paint."""
+        self._mask_s = MASK_READY_S if mode in self._screen_stacks else MASK_NEW_S
+        return super().switch_mode(mode)
+
+    def delay_update(self, delay: float = 0.0) -> None:
+        """Textual holds every change of screens back for as long as a new one takes to be composed."""
+        super().delay_update(delay or self._mask_s)
 
     def notify(
         self,

@@ -119,10 +119,10 @@ class RunsScreen(SearchScreen):
     def searched(self) -> LineTable:
         return self.query_one(RunsPane).table
 
-    def on_mount(self) -> None:
-        if controls := deck_of(self).session.controls:
+    def on_screen_resume(self) -> None:
+        controls = deck_of(self).session.controls
+        if controls and self.is_current:
             controls.watch_runs()
-        super().on_mount()
 
     def on_line_table_moved(self) -> None:
         """Another run is under the cursor."""
