@@ -56,7 +56,7 @@ async def _deploy(flags: Flags, host: str, recipe: Recipe, given: Given) -> int:
         )
         if given.dry_run:
             return serving.show_dry(flags, session, host, whole)
-        serving.must_pass(whole, given.accept, stored=False)
+        serving.must_pass(flags, whole, given.accept, stored=False)
         fetched = missing_looks(whole)
         for looked in fetched:
             job = await _fetch(flags, session, host, recipe, looked, given)

@@ -17,7 +17,7 @@ from console.events.hub import RepoVerified
 from console.gates.gate import Gate
 from console.gates.plan import combined
 from console.session.live import LiveSession
-from console.values import known
+from console.values import Unknown, known
 from console.views.hub import index_sentence
 from console.views.hub_transfers import VERIFY_SCHEMA, verify_lines, verify_value
 from console.workers import hub
@@ -77,15 +77,19 @@ async def _download(flags: Flags, host: str, want: Want, given: dict[str, Any], 
 
 
 def _dry(flags: Flags, session: LiveSession, host: str, looked: hub.Looked, gates: tuple[Gate, ...]) -> None:
+    unlisted = Unknown(f"its files were not listed ({looked.access.access})")
+    missing, have = (looked.missing_files, looked.have_bytes) if looked.manifest else (unlisted, unlisted)
     value = {
         "schema": "gpudeck.download/1", "ts": session.header.at(session.state.t), "host": host, "dry_run": True,
         "repo": looked.want.repo, "commit": looked.access.commit, "path": looked.want.path,
-        "missing_files": looked.missing_files, "have_bytes": looked.have_bytes, "gates": gates,
+        "missing_files": missing, "have_bytes": have, "gates": gates,
     }  # fmt: skip
     if flags.json_output:
         emit(value)
+    elif not known(missing):
+        click.echo(f"What it would fetch is unknown: {missing.reason}.")
     else:
-        click.echo(f"Would fetch {looked.missing_files} files of {looked.want.repo} into {looked.want.path}.")
+        click.echo(f"Would fetch {missing} files of {looked.want.repo} into {looked.want.path}.")
 
 
 async def transferred(

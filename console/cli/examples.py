@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 # Command -> (command line, what it is for).
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "open": (("gpudeck ct200", "the console on this box"), ("gpudeck", "choose a box first")),
@@ -47,6 +49,8 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "shell": (("gpudeck shell ct200", "what `ssh ct200` gives"),),
     "recipe": (
         ("gpudeck recipe list", "what is in reach"),
+        ("gpudeck recipe show k26-tp8 --origin", "all of it, and where each value comes from"),
+        ("gpudeck recipe check sweep.toml", "before a box is asked"),
         ("gpudeck recipe new org/name --like k26-tp8", "begin from one that works"),
     ),
     "wait": (("gpudeck wait ct200 ready --timeout 1800", "0, 1, or 124 when the time is over"),),
@@ -59,8 +63,12 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("gpudeck sweep ct200 sweep.toml", "again to resume"),
     ),
     "runs": (
-        ("gpudeck runs list", "stored runs, newest first"),
-        ("gpudeck runs compare A B --fail-if 'tok_s<-5%'", "exit 8 when it got slower"),
+        ("gpudeck runs list k26", "stored runs with this word, newest first"),
+        ("gpudeck runs show last", "or a recipe, or the beginning of an id: its points, its flags with their causes"),
+        ("gpudeck runs compare A B --fail-if 'tok_s<-5%,ttft_p95>+10%'", "exit 8 when it got slower"),
+        ("gpudeck runs export RUN --format html --out report", "for somebody without gpudeck"),
+        ("gpudeck runs import bench.jsonl --recipe k26-tp8", "a result of another tool beside your own"),
+        ("gpudeck runs note RUN 'before the driver update' --mark baseline", "what a number was for"),
     ),
     "jobs": (
         ("gpudeck jobs ct200 list", "what runs on the box without us"),
@@ -78,8 +86,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 
 
-def examples(command: str) -> str:
-    """The examples of a command as they stand above its help."""
-    lines = EXAMPLES[command]
+def examples(command: str, words: Sequence[str] = ()) -> str:
+    """The examples of a command as they stand above its help; those of its subcommand when `words` name one."""
+    own = [line for line in EXAMPLES[command] if line[0].split()[2:3] in ([word] for word in words)]
+    lines = own or EXAMPLES[command]
     width = max(len(line) for line, _ in lines)
     return "\n".join(["Examples:", *(f"  {line:<{width}}  {what}" for line, what in lines), ""])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,18 @@ def command(flags: Flags, host: str, file: str, arguments: tuple[str, ...], pyth
     name = "<stdin>" if file == "-" else Path(file).name
     interpreter = python or box.python or "python3"
     if dry_run:
-        plan = {"host": host, "python": interpreter, "argv": [name, *arguments], "source_bytes": len(source)}
-        emit({"schema": SCHEMA, "ts": utc_now(), "dry_run": True, **plan})
-        return DONE
+        return _would(flags, host, interpreter, [name, *arguments], len(source))
     return run(_exec(flags, host, interpreter, source, [name, *arguments]))
+
+
+def _would(flags: Flags, host: str, python: str, argv: list[str], size: int) -> int:
+    """A dry run: what would run where."""
+    if flags.json_output:
+        plan = {"host": host, "python": python, "argv": argv, "source_bytes": size}
+        emit({"schema": SCHEMA, "ts": utc_now(), "dry_run": True, **plan})
+    else:
+        click.echo(f"Would run {shlex.join(argv)} ({size} bytes of source) with {python} on {host}.")
+    return DONE
 
 
 def _read(file: str) -> bytes:
@@ -71,7 +80,14 @@ async def _exec(flags: Flags, host: str, python: str, source: bytes, argv: list[
     if end.timed_out:
         say(flags, f"gpudeck: The program did not end within {flags.timeout:g} s and was stopped.")
         return TIMED_OUT
-    return DONE if end.exit_code == 0 else FAILED
+    if end.exit_code != 0:
+        say(flags, f"gpudeck: {argv[0]} ended with {_end(end)}.")
+        return FAILED
+    return DONE
+
+
+def _end(end: ProgramEnd) -> str:
+    return f"signal {end.signal}" if end.signal is not None else f"exit code {end.exit_code}"
 
 
 def _report(host: str, end: ProgramEnd, printed: dict[int, bytearray]) -> dict[str, Any]:

@@ -133,7 +133,8 @@ def found(session: LiveSession, host: str, job_id: str) -> Job:
 
     ids = [each.id for each in box.jobs.jobs] if known(box.jobs.jobs) else []
     near = get_close_matches(job_id, ids, n=1, cutoff=0.5)
-    raise StopError(USAGE, f"{host} has no job {job_id}" + (f"; did you mean {near[0]}?" if near else "."))
+    hint = f"did you mean {near[0]}?" if near else f"`gpudeck jobs {host} list` names all."
+    raise StopError(USAGE, f"{host} has no job {job_id}; {hint}")
 
 
 def _done(job: Job, action: str) -> bool:

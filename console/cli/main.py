@@ -54,7 +54,9 @@ def run(arguments: Sequence[str]) -> int:
         click.echo(error.format_message(), err=True)
         return stop.USAGE
     except click.ClickException as error:
-        return _fail(flags, stop.USAGE, _one_sentence(error))
+        from console.cli.help import usage_sentence
+
+        return _fail(flags, stop.USAGE, usage_sentence(error))
     except RemoteError as error:
         return _fail(flags, error.exit_code, str(error))
     except KeyboardInterrupt:
@@ -91,8 +93,10 @@ def _call(flags: Flags, rest: list[str]) -> int:
     command: click.Command = import_module(f"console.cli.{module}").command
     if {"--help", "-h"} & set(arguments[: arguments.index("--")] if "--" in arguments else arguments):
         from console.cli.examples import examples
+        from console.cli.help import naming_flags
 
-        click.echo(examples(name))
+        click.echo(examples(name, arguments))
+        naming_flags(command)
     # Not `main`, which would turn a broken pipe into a failure.
     with command.make_context(f"gpudeck {name}", arguments, obj=flags, help_option_names=["--help", "-h"]) as context:
         result = command.invoke(context)
@@ -114,10 +118,6 @@ def _route(rest: list[str], hosts: tuple[str, ...]) -> tuple[str, list[str]]:
     if any(word in ("--help", "-h") for word in options):
         return "help", []
     return ("replay" if any(word.split("=")[0] == "--replay" for word in options) else "open"), rest
-
-
-def _one_sentence(error: click.ClickException) -> str:
-    return " ".join(error.format_message().split())
 
 
 def _fail(flags: Flags, exit_code: int, sentence: str) -> int:

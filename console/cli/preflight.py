@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,20 +164,22 @@ def _print(flags: Flags, session: LiveSession, name: str, plan: Plan, dry_run: b
     record = session.state.hosts[name].plan.recipes[plan.recipe.name]
     if flags.json_output:
         head = {"schema": SCHEMA, "ts": session.header.at(session.state.t)}
-        emit(head | preflight(record) | (_launch(plan) if dry_run else {}))
+        emit(head | preflight(record) | (launch_values(plan) if dry_run else {}))
         return
     click.echo("\n".join(preflight_lines(record)))
     if dry_run:
-        lines = launch_lines(*shown(plan.launch)) if known(plan.launch) else [f"argv  {plan.launch}"]
-        click.echo("\n".join(lines))
+        click.echo("\n".join(launch_lines(plan)))
 
 
-def launch_lines(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """The command line and its environment as a shell would take them; secrets are masked already."""
+def launch_lines(plan: Plan) -> list[str]:
+    """The command line and its environment as a shell would take them, secrets masked, or why there is none."""
+    if not known(plan.launch):
+        return [f"argv  {plan.launch}: {plan.launch.reason}"]
+    argv, env = shown(plan.launch)
     return [f"argv  {shlex.join(argv)}", f"env   {' '.join(f'{key}={shlex.quote(env[key])}' for key in env)}"]
 
 
-def _launch(plan: Plan) -> dict[str, Any]:
+def launch_values(plan: Plan) -> dict[str, Any]:
     """`argv[]` and `env{}` of the start, secrets masked."""
     if not known(plan.launch):
         return {"argv": Unknown(plan.launch.reason), "env": Unknown(plan.launch.reason)}

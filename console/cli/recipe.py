@@ -122,6 +122,8 @@ def new(flags: Flags, model: str, pattern: str | None, name: str | None, dry_run
         emit({"schema": SCHEMA, "ts": utc_now(), "name": name, "file": str(file), "dry_run": dry_run, "text": text})
     else:
         click.echo(text if dry_run else str(file), nl=not dry_run)
+    if not dry_run:
+        say(flags, f"Look through it, then ask a box: gpudeck preflight HOST {name}")
 
 
 def _write(flags: Flags, name: str, file: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from console.bench.compare import Comparison, compare, differences
+from console.bench.compare import METRICS, Comparison, compare, differences
 from console.bench.lines import comparison_lines, diff_lines
 from console.bench.store import MARKS, Manifest, Note, Run, RunError, RunStore, run_json
 from console.cli.flags import Flags
@@ -21,11 +21,15 @@ from console.views import bench as views
 
 MOST_BYTES = 256 << 20  # of a result, unpacked
 FORMATS = ("md", "html", "csv", "json", "latex")
+_LIMITS_HELP = f"METRIC(<|>)±N[%], comma = or: exit 8 when B is beyond it. METRIC: {', '.join(METRICS)}."
 
 
 @click.group("runs")
 def command() -> None:
-    """Stored runs: list, show, compare, export, import."""
+    """Stored runs: list, show, compare, export, import.
+
+    A RUN is named by its id or the beginning of it, by its recipe (the newest one), or `last`.
+    """
 
 
 def store() -> RunStore:
@@ -34,11 +38,11 @@ def store() -> RunStore:
 
 
 def found(runs: RunStore, words: str) -> Run:
-    """A run by its id, by the unambiguous beginning of it, or `last`."""
+    """A run by its id or the unambiguous beginning of it, by its recipe, or `last`."""
     try:
         return runs.find(words)
     except RunError as error:
-        raise StopError(USAGE, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        raise StopError(USAGE, f"{str(error)[:1].upper()}{str(error)[1:]}. `gpudeck runs list` names all.") from error
 
 
 @command.command("list")
@@ -52,6 +56,8 @@ def list_runs(flags: Flags, words: tuple[str, ...]) -> int:
         say(flags, f"{name} holds no run that can be read.")
     if flags.json_output:
         emit({"schema": "gpudeck.runs/1", "ts": utc_now(), "runs": [views.summary(run) for run in chosen]})
+    elif found_runs and not chosen:
+        click.echo(f"None of {len(found_runs)} runs has all of these words.")
     else:
         click.echo("\n".join(views.list_lines(chosen)))
     return DONE
@@ -76,7 +82,7 @@ def show(flags: Flags, run: str) -> int:
 @command.command("compare")
 @click.argument("a")
 @click.argument("b")
-@click.option("--fail-if", "limits", metavar="EXPR", help="METRIC(<|>)±N[%], comma = or: exit 8 when B is beyond it.")
+@click.option("--fail-if", "limits", metavar="EXPR", help=_LIMITS_HELP)
 @click.option("--diff", is_flag=True, help="Every field in which the two manifests differ, too.")
 @click.pass_obj
 def compare_runs(flags: Flags, a: str, b: str, limits: str | None, diff: bool) -> int:

@@ -72,7 +72,7 @@ async def install(flags: Flags, session: LiveSession, host: str, recipe: Recipe,
         code = serving.show_dry(flags, session, host, whole)
         say(flags, next(iter(unit.files.values()))[0])
         return code
-    serving.must_pass(whole, given.accept, stored=True)
+    serving.must_pass(flags, whole, given.accept, stored=True)
     with asking():
         await serve_unit.install(box_of(session, host), unit)
     say(flags, f"{unit.name} is enabled and started ({unit.scope}): {', '.join(unit.files)}.")

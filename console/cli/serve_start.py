@@ -35,7 +35,7 @@ async def start(
         whole = await serving.planned(session, host, recipe, given.accept, replaced(session, host, recipe, given))
     if given.dry_run:
         return serving.show_dry(flags, session, host, whole)
-    serving.must_pass(whole, given.accept, stored=True)
+    serving.must_pass(flags, whole, given.accept, stored=True)
     if swapped:
         return await _swap(flags, session, host, whole, swapped, given)
     job, new = await serving.started(session, host, whole)

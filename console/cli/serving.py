@@ -16,15 +16,16 @@ import click
 
 from console.cli.flags import Flags
 from console.cli.follow import asking, begin, box_of
+from console.cli.hub import show_gates
 from console.cli.output import emit, say
-from console.cli.preflight import book, launch_lines
+from console.cli.preflight import book, launch_lines, launch_values
 from console.cli.stop import CONNECTION, DONE, FAILED, GATE, INTERRUPTED, TIMED_OUT, USAGE, StopError
 from console.config import ConfigError
 from console.config.recipes import for_host
 from console.config.records import Recipe
 from console.config.secrets import read_secrets
 from console.gates.plan import blockers
-from console.models.launch import Launch, shown
+from console.models.launch import Launch
 from console.remote.errors import LinkLost
 from console.session.live import LiveSession
 from console.state import HostState, State
@@ -124,9 +125,11 @@ async def planned(
         raise StopError(CONNECTION, str(error)) from error
 
 
-def must_pass(whole: WholePlan, accept: tuple[str, ...], *, stored: bool) -> None:
-    """End the command with every blocker in one sentence each; `stored`: everything must be on the box already."""
+def must_pass(flags: Flags, whole: WholePlan, accept: tuple[str, ...], *, stored: bool) -> None:
+    """End the command with every blocker in one sentence each, after its ways out; `stored`: everything must be on the
+    box already."""
     blocking = blockers(whole.plan.gates, accept)
+    show_gates(flags, blocking)
     said = [f"{gate.name}: {gate.sentence}" for gate in blocking]
     if stored:
         said += [f"{one}: `gpudeck download` or `gpudeck deploy` fetches it." for one in whole.missing]
@@ -140,14 +143,12 @@ def must_pass(whole: WholePlan, accept: tuple[str, ...], *, stored: bool) -> Non
 def show_dry(flags: Flags, session: LiveSession, host: str, whole: WholePlan) -> int:
     """What a start would run, and what its gates say."""
     record = session.state.hosts[host].plan.recipes[whole.plan.recipe.name]
-    start = whole.plan.launch
-    argv, env = shown(start) if known(start) else ([], {})
     if flags.json_output:
         head = {"schema": PREFLIGHT_SCHEMA, "ts": session.header.at(session.state.t), "dry_run": True}
-        emit(head | preflight(record) | {"argv": argv, "env": env, "missing": list(whole.missing)})
+        emit(head | preflight(record) | launch_values(whole.plan) | {"missing": list(whole.missing)})
     else:
         lines = [*preflight_lines(record), *(f"missing  {one}" for one in whole.missing)]
-        click.echo("\n".join([*lines, *launch_lines(argv, env)]))
+        click.echo("\n".join([*lines, *launch_lines(whole.plan)]))
     return whole.plan.exit_code
 
 

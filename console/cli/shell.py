@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 
 import click
 
@@ -30,8 +31,10 @@ def command(flags: Flags, host: str, dry_run: bool) -> None:
         raise StopError(GATE, f"{host} is opened read-only: a shell may change it.")
     try:
         words = list(Ways(config, None, None, contextlib.AsyncExitStack()).shell_command(box))
-        if dry_run:
+        if dry_run and flags.json_output:
             return emit({"schema": "gpudeck.shell/1", "ts": utc_now(), "dry_run": True, "host": host, "argv": words})
+        if dry_run:
+            return click.echo(shlex.join(words))
         os.execvp(words[0], words)
     except SshConfigError as error:
         raise StopError(error.exit_code, str(error)) from error

@@ -168,4 +168,4 @@ def _origins(name: str, chain: Iterable[_Raw]) -> dict[str, Origin]:
 
 def _no_recipe(name: str, names: Iterable[str]) -> str:
     near = nearest(name, names)
-    return f'there is no recipe "{name}"' + (f' (nearest: "{near}")' if near else "")
+    return f'there is no recipe "{name}" ' + (f'(nearest: "{near}")' if near else "(`gpudeck recipe list` names all)")

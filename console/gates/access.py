@@ -23,6 +23,8 @@ HUB = "https://huggingface.co"
 ACCESS_STATES = frozenset(get_args(Access))
 PERMISSION = "Read access to contents of all public gated repos you can access"
 _WHOLE = "Name a directory with config, tokenizer and every shard, or a repository id to download."
+_HOW = "T on screen, or `gpudeck token HOST set`"
+_SET = f"Set a token: {_HOW}."
 _REPO_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+", re.ASCII)
 
 
@@ -135,18 +137,18 @@ def _from(fact: AccessChecked) -> str:
 def _ways_out(fact: AccessChecked) -> tuple[str, ...]:
     who = f"as {fact.who} " if known(fact.who) else ""
     mirrored = "" if _hub(fact) == HUB else f" (if that is a mirror: {HUB}/{fact.repo})"
-    accept = f"Open {page_of(fact)} {who}and accept the conditions{mirrored}, then check again (r)."
+    accept = f"Open {page_of(fact)} {who}and accept the conditions{mirrored}, then check again (r on screen)."
     ways: dict[str, tuple[str, ...]] = {
-        "login_required": ("Set a token (T).", accept),
+        "login_required": (_SET, accept),
         "request_needed": (accept,),
         "request_pending": ("Wait: the console asks again by itself.", "Ask the owner on the repository's page."),
         "request_rejected": ("Choose another repository.",),
         "gated_other": (f"Open {page_of(fact)}.",),
         "token_scope": (f"In the token's settings tick “{PERMISSION}”: {_hub(fact)}/settings/tokens.",),
-        "missing_or_private": ("Check the id.", "Set a token (T)."),
-        "not_visible_to_user": ("Check the id.", "Use the token of an account that may see it (T)."),
-        "token_missing": ("Set a token (T).",),
-        "token_malformed": ("Set it again, one line without quotes (T).",),
+        "missing_or_private": ("Check the id.", _SET),
+        "not_visible_to_user": ("Check the id.", f"Use the token of an account that may see it: {_HOW}."),
+        "token_missing": (_SET,),
+        "token_malformed": (f"Set it again, one line without quotes: {_HOW}.",),
         "token_invalid": (_replace_token(fact),),
         "revision_missing": ("Choose another revision.",),
         "file_missing": (_WHOLE,) if fact.repo.startswith("/") else ("Choose another file or revision.",),
@@ -160,26 +162,30 @@ def _ways_out(fact: AccessChecked) -> tuple[str, ...]:
 def _replace_token(fact: AccessChecked) -> str:
     if fact.token_source.startswith("env:"):
         return f"Correct {fact.token_source[4:]} in the box's environment: it beats the token file."
-    return "Set a new token (T)."
+    return f"Set a new token: {_HOW}."
 
 
 def _unreachable(fact: AccessChecked) -> Advice:
     host = urlsplit(fact.endpoint).hostname or fact.endpoint
+    who = "This laptop" if fact.origin == "laptop" else "The box"
     why = {
-        "unreachable_dns": f"The box cannot resolve {host}.",
+        "unreachable_dns": f"{who} cannot resolve {host}.",
         "unreachable_refused": f"{host} refuses the connection.",
-        "unreachable_proxy": f"The proxy of {fact.proxy or 'the box'} does not let the box reach {host}.",
-        "unreachable_tls": f"The box does not trust the TLS connection to {host}: {fact.text}",
+        "unreachable_proxy": f"The proxy of {fact.proxy or who.lower()} does not let {who.lower()} reach {host}.",
+        "unreachable_tls": f"{who} does not trust the TLS connection to {host}: {fact.text}",
         "unreachable_timeout": f"{host} did not answer in time.",
-        "unreachable_no_route": f"The box has no route to {host}.",
+        "unreachable_no_route": f"{who} has no route to {host}.",
     }
     proxy = f" {fact.proxy} is set." if fact.proxy and fact.access != "unreachable_proxy" else ""
+    way = "Set HTTPS_PROXY or HF_ENDPOINT in hosts.NAME.env, then check again (r on screen)."
+    if fact.origin == "laptop":
+        way = "Install huggingface_hub on the box, so that the box is asked, or let this laptop reach the Hub."
     return Advice(
         actor="operator",
         action="fix_network",
         retry="backoff" if fact.access == "unreachable_timeout" else "after_action",
         sentence=why[fact.access] + proxy,
-        way_out=("Set HTTPS_PROXY or HF_ENDPOINT in hosts.NAME.env, then check again (r).",),
+        way_out=(way,),
     )
 
 

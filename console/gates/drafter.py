@@ -97,7 +97,7 @@ def _match(pair: Pair) -> Iterator[Finding]:
             rule="config",
             verdict="unknown",
             sentence=f"The configuration of {which} was not read: {why.reason}.",
-            way_out=("make its config.json readable, then check again (r)",),
+            way_out=("make its config.json readable, then check again (r on screen)",),
         )
         return
     yield from _same(pair, pair.target, pair.draft, "vocab_size", "vocabulary")

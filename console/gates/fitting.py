@@ -138,7 +138,13 @@ def _room(gpu: GpuView, own_pids: frozenset[int]) -> GpuRoom | Unknown:
     assert known(gpu.total_bytes)
     assert known(gpu.reserved_bytes)
     assert known(foreign)
-    return GpuRoom(uuid=gpu.uuid, total_bytes=gpu.total_bytes, reserved_bytes=gpu.reserved_bytes, foreign_bytes=foreign)
+    return GpuRoom(
+        uuid=gpu.uuid,
+        index=gpu.index,
+        total_bytes=gpu.total_bytes,
+        reserved_bytes=gpu.reserved_bytes,
+        foreign_bytes=foreign,
+    )
 
 
 def _element(args: dict[str, Any], config: ModelConfig) -> float | Unknown:

@@ -29,7 +29,10 @@ def memory_gate(subject: str, fit: Fit | Unknown, *, context: int | None = None)
             state="unknown",
             subject=subject,
             sentence=f"The memory cannot be planned: {fit.reason}.",
-            way_out=("supply what is missing, then check again (r)", "or start it by hand, and adopt the server"),
+            way_out=(
+                "supply what is missing, then check again (r on screen)",
+                "or start it by hand, and adopt the server",
+            ),
         )
     state, sentence, ways = _judge(fit, context)
     verdicts: dict[str, Verdict] = {"fits": "pass", "tight": "warn", "no": "block"}
@@ -80,6 +83,7 @@ def _numbers(fit: Fit) -> dict[str, Any]:
         "per_gpu": [
             {
                 "uuid": gpu.uuid,
+                "index": gpu.index,
                 "stage": gpu.stage,
                 "weights_bytes": gpu.weights_bytes,
                 "draft_bytes": gpu.draft_bytes,

@@ -48,7 +48,7 @@ def ports_gate(wanted: Mapping[int, str], answers: tuple[PortAnswer, ...] | Unkn
         sentence = f"Whether the ports are free is not known: {answers.reason}."
         return Gate(
             name="ports", verdict="unknown", state="unknown", subject=subject, sentence=sentence,
-            way_out=("a python3 on the box that starts, then check again (r)",),
+            way_out=("a python3 on the box that starts, then check again (r on screen)",),
         )  # fmt: skip
     taken = [answer for answer in answers if not answer.free]
     numbers = {"ports": [{"port": a.port, "free": a.free, "use": wanted.get(a.port, "")} for a in answers]}
@@ -67,6 +67,6 @@ def ports_gate(wanted: Mapping[int, str], answers: tuple[PortAnswer, ...] | Unkn
         state="taken",
         subject=", ".join(str(a.port) for a in taken),
         sentence=said,
-        way_out=("stop what listens there", "another `port` in the recipe"),
+        way_out=("stop what listens there; --swap replaces an SGLang server", "another `port` in the recipe"),
         numbers=numbers,
     )

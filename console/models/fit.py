@@ -21,9 +21,10 @@ STATE_RATIO = 0.9  # SGLang's default of --mamba-full-memory-ratio
 
 
 class GpuRoom(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU before the launch. `foreign_bytes`: held by processes that this launch does not end."""
+    """One GPU before the launch; `index` as NVML counts. `foreign_bytes`: of processes that the launch does not end."""
 
     uuid: str
+    index: int
     total_bytes: int
     reserved_bytes: int
     foreign_bytes: int
@@ -81,6 +82,7 @@ class GpuFit(msgspec.Struct, frozen=True, kw_only=True):
     context."""
 
     uuid: str
+    index: int
     stage: int
     weights_bytes: int
     draft_bytes: int
@@ -192,6 +194,7 @@ def _bar(request: FitRequest, stages: tuple[_Stage, ...], rank: int, pre: float,
     kv = max(0.0, stage.budget.kv_bytes - stage.state)
     return GpuFit(
         uuid=gpu.uuid,
+        index=gpu.index,
         stage=stage.index,
         weights_bytes=round(stage.weights),
         draft_bytes=round(stage.draft),

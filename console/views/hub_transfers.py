@@ -146,7 +146,7 @@ def verify_lines(told: facts.RepoVerified) -> list[str]:
     """The result, then each file that is not right."""
     how = f"at {told.commit[:7]}: {told.result}, {told.ok} of {told.files} files proved by hash"
     local = f"{told.result}, {told.ok} of {told.files} shards have the length that they announce"
-    lines = [f"{told.repo} {how}" if told.commit else f"{told.repo}: {local}"]
+    lines = [f"{told.repo} {how}, in {told.path}" if told.commit else f"{told.repo}: {local}"]
     return [*lines, *(_bad_line(item) for item in told.bad)]
 
 

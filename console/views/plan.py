@@ -114,7 +114,8 @@ def _gate_data(gate: Gate) -> list[tuple[str, str]]:
 def fit_rows(plan: Checked) -> list[FitRow]:
     """The memory gate's arithmetic, one bar a GPU; empty when it could not compute."""
     gate = _memory(plan)
-    return [_row(gpu, index) for index, gpu in enumerate(gate.numbers.get("per_gpu", ()))] if gate else []
+    rows = gate.numbers.get("per_gpu", ()) if gate else ()
+    return [_row(gpu, gpu.get("index", rank)) for rank, gpu in enumerate(rows)]  # older recordings have no index
 
 
 def _memory(plan: Checked) -> Gate | None:

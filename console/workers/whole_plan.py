@@ -121,9 +121,9 @@ def _has_all(looked: hub.Looked) -> bool:
 
 def _missing(looked: hub.Looked, dummy: bool) -> str:
     stored, repo = looked.stored, looked.want.repo
-    where = looked.want.path or repo
+    where = f" in {looked.want.path}" if looked.want.path else ""
     if stored is None or not stored.exists:
-        return clean(f"{repo} is not on the box ({where})")
+        return clean(f"{repo} is not on the box{where}")
     if stored.proof in _PROVED or (dummy and (stored.proof == "dummy" or _has_all(looked))):
         return ""
-    return clean(f"{repo} in {where} is not proved: {stored.proof.replace('_', ' ')}")
+    return clean(f"{repo}{where} is not proved: {stored.proof.replace('_', ' ')}")

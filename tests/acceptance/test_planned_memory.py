@@ -48,7 +48,7 @@ def planned(seen: Seen) -> Fit:
     assert known(shape)
     held = stage_bytes(drafted, Layout(tp=seen.tp))[0]
     drafter = Drafter(weights_bytes=held, layers=4, shape=own, element=2, source="") if seen.draft else None
-    room = GpuRoom(uuid="GPU-0", total_bytes=143771 << 20, reserved_bytes=644_939_776, foreign_bytes=0)
+    room = GpuRoom(uuid="GPU-0", index=0, total_bytes=143771 << 20, reserved_bytes=644_939_776, foreign_bytes=0)
     return fit(
         FitRequest(
             weights=weights, shape=shape, layout=Layout(tp=seen.tp), serving=Serving(tp=seen.tp), element=2,

@@ -52,6 +52,9 @@ def test_list_compare_and_thresholds(tmp_path: Path, runs: RunStore) -> None:
     assert [run["recipe"] for run in listed["runs"]] == ["fast", "slow"]
     assert listed["runs"][0]["best_tok_s"] == 1202.0
     assert "slow-1" not in gpudeck(tmp_path, "runs", "list", "night").stdout
+    assert gpudeck(tmp_path, "runs", "list", "slow", "night").stdout == "None of 2 runs has all of these words.\n"
+    unknown = gpudeck(tmp_path, "runs", "show", "quick")
+    assert (unknown.returncode, "`gpudeck runs list` names all" in unknown.stderr) == (2, True)
     seen = gpudeck(tmp_path, "runs", "compare", "slow", "fast")
     assert seen.returncode == 0
     assert seen.stdout.count("faster") == 2

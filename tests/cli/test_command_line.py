@@ -37,6 +37,32 @@ def test_help_of_a_command_has_three_spellings(gpudeck: Gpudeck) -> None:
     )
 
 
+def test_help_of_a_subcommand_has_its_own_example_and_the_flags_of_every_command(gpudeck: Gpudeck) -> None:
+    text = gpudeck.run("recipe", "check", "--help").stdout
+    head, _, rest = text.partition("Usage:")
+    assert [line.split()[:3] for line in head.splitlines()[1:] if line] == [["gpudeck", "recipe", "check"]]
+    assert "Flags of every command: --json, --timeout" in rest
+    assert len(gpudeck.run("recipe", "--help").stdout.partition("Usage:")[0].splitlines()) > 4
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("status --jsn local", "There is no option --jsn (nearest: --json). `gpudeck status --help` shows how."),
+        (
+            "bench local --presett x",
+            "There is no option --presett (nearest: --preset). `gpudeck bench --help` shows how.",
+        ),
+        ("status local --zzz", "There is no option --zzz. `gpudeck status --help` shows how."),
+        ("recipe bake", "No such command 'bake'. `gpudeck recipe --help` shows how."),
+        ("jobs", "Missing argument 'HOST'. `gpudeck jobs --help` shows how."),
+    ],
+)
+def test_a_usage_error_names_the_nearest_option_and_the_help(gpudeck: Gpudeck, words: str, said: str) -> None:
+    done = gpudeck.run(*words.split())
+    assert (done.returncode, done.stderr) == (2, f"gpudeck: {said}\n")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

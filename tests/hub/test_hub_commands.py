@@ -109,6 +109,10 @@ def test_gates_end_a_download_before_it_begins(night: Night, tmp_path: Path) -> 
     gated = night.fetch(DRAFTER)
     assert (gated.returncode, "GatedRepo" in gated.stderr) == (5, False)
     assert f"Open {night.hub.endpoint}/{DRAFTER} " in gated.stderr  # the Hub that the box asked
+    would = night.fetch("no/such", "--dry-run")
+    assert (would.returncode, "unknown: its files were not listed" in would.stdout) == (5, True)
+    data = json.loads(night.fetch("no/such", "--dry-run", "--json").stdout)
+    assert (data["missing_files"], data["have_bytes"]) == (None, None)
     assert night.fetch(TARGET, "--revision", "v9").returncode == 1
     assert night.fetch(TARGET, HF_ENDPOINT="http://127.0.0.1:9").returncode == 3
     night.models.write_text("a file")

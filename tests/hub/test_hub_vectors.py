@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from console.events.hub import AccessChecked, TokenState
@@ -93,3 +94,16 @@ def test_token(vector: dict[str, Any]) -> None:
 
 def test_the_vectors_are_all_there() -> None:
     assert (len(ACCESS), len(TOKEN)) == (177, 33)
+
+
+def test_a_laptop_that_was_asked_says_so_and_that_the_box_could_be() -> None:
+    fact = AccessChecked(
+        host="box", repo=clean("o/m"), revision=clean("main"), access="unreachable_dns", commit=Unknown("not resolved"),
+        endpoint=clean("https://hub.example"), origin="laptop",
+    )  # fmt: skip
+    gate = access_gate(fact)
+    assert gate.sentence == "This laptop cannot resolve hub.example. (asked from this laptop, not from the box)"
+    assert gate.way_out[0].startswith("Install huggingface_hub on the box")
+    asked = access_gate(msgspec.structs.replace(fact, origin="box"))
+    assert asked.sentence == "The box cannot resolve hub.example."
+    assert "hosts.NAME.env" in asked.way_out[0]

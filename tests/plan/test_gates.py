@@ -193,7 +193,7 @@ def test_recurrent_states_take_their_share_of_what_the_weights_leave() -> None:
     shape, weights = geometry(config), weights_from_config(kimi_config())
     assert known(shape)
     assert known(weights)
-    room = GpuRoom(uuid="GPU-0", total_bytes=141 * GIB, reserved_bytes=0, foreign_bytes=0)
+    room = GpuRoom(uuid="GPU-0", index=0, total_bytes=141 * GIB, reserved_bytes=0, foreign_bytes=0)
     request = FitRequest(
         weights=weights, shape=shape, layout=Layout(tp=8), serving=Serving(tp=8), gpus=(room,) * 8, element=2,
         fraction=0.9,
@@ -234,7 +234,7 @@ def test_measured_weights_of_a_real_start_give_the_logged_pool() -> None:
     assert known(shape)
     assert known(weights)
     assert weights.total_bytes / GIB == pytest.approx(2.70, abs=0.1)
-    room = GpuRoom(uuid="GPU-0", total_bytes=143771 << 20, reserved_bytes=644_939_776, foreign_bytes=0)
+    room = GpuRoom(uuid="GPU-0", index=0, total_bytes=143771 << 20, reserved_bytes=644_939_776, foreign_bytes=0)
     answer = fit(FitRequest(weights=weights, shape=shape, layout=Layout(), serving=Serving(), gpus=(room,), element=2))
     assert answer.fraction == pytest.approx(0.903, abs=0.0005)
     assert answer.tokens == pytest.approx(1_150_797, rel=0.005)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any, get_args
 
@@ -86,7 +87,27 @@ def test_text_shows_the_verdict_the_ways_out_and_the_bars(project: Project) -> N
     assert done.returncode == 4
     assert done.stdout.startswith("tiny: BLOCK")
     assert "→ write --cuda-graph-max-bs-decode" in done.stdout
-    assert "GPU 1" in done.stdout
+    project.recipe("tp = 2", extra="gpus = [3, 1]")
+    bars = project.gpudeck.run("preflight", "local", "tiny").stdout
+    assert [line.split()[1] for line in bars.splitlines() if line.startswith("  GPU ")] == ["3", "1"]
+
+
+def test_what_cannot_be_started_has_no_command_line_and_its_start_names_the_ways_out(project: Project) -> None:
+    project.recipe(python="/usr/bin/python3", model="org/nowhere")
+
+    def start(*words: str) -> subprocess.CompletedProcess[str]:
+        return project.gpudeck.run("serve", "local", "start", "tiny", *words, HF_ENDPOINT="http://127.0.0.1:9")
+
+    answer = json.loads(start("--dry-run", "--json").stdout)
+    assert (answer["argv"], answer["env"]) == (None, None)
+    assert answer["argv_reason"] == answer["env_reason"] != ""
+    shown = start("--dry-run").stdout.splitlines()
+    assert f"argv  unknown: {answer['argv_reason']}" in shown
+    assert "missing  org/nowhere is not on the box" in shown
+    refused = start()
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "      → repair the interpreter" in refused.stderr
+    assert refused.stderr.splitlines()[-1].startswith("gpudeck: access: ")
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,8 @@ def test_outputs_stay_apart_and_arguments_whole(gpudeck: Command, laptop: Laptop
 
 def test_a_failing_program_is_exit_1_and_its_own_code_in_json(gpudeck: Command, box: str) -> None:
     source = b"import sys; print(sys.argv); sys.exit(7)"
-    assert gpudeck("exec", box, "-", stdin=source).returncode == 1
+    plain = gpudeck("exec", box, "-", stdin=source)
+    assert (plain.returncode, plain.stderr) == (1, b"gpudeck: <stdin> ended with exit code 7.\n")
     ended = gpudeck("exec", box, "-", "--json", "--", "--json", "-x", stdin=source)
     found = report(ended)
     assert ended.returncode == 1

@@ -37,7 +37,13 @@ def kimi_fit(layout: Layout, *, fraction: float | None = None, foreign: int = 0,
         weights_bytes=0.8 * GIB, layers=5, shape=geometry(kimi_drafter()), element=2, source="file headers"
     )
     rooms = tuple(
-        GpuRoom(uuid=f"GPU-{i}", total_bytes=PRO6000, reserved_bytes=624 << 20, foreign_bytes=foreign if i == 7 else 0)
+        GpuRoom(
+            uuid=f"GPU-{i}",
+            index=i,
+            total_bytes=PRO6000,
+            reserved_bytes=624 << 20,
+            foreign_bytes=foreign if i == 7 else 0,
+        )
         for i in range(8)
     )
     return fit(
