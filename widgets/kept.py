@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual.containers import ItemGrid, Vertical
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -24,3 +25,11 @@ class Kept(Widget):
         """Where all of Textual's ways to ask for a repaint meet."""
         self._kept = None
         super()._set_dirty(*regions)
+
+
+class Stack(Kept, Vertical):
+    """Widgets below each other."""
+
+
+class Tiles(Kept, ItemGrid):
+    """Widgets in a grid."""

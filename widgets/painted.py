@@ -7,17 +7,20 @@ from weakref import WeakKeyDictionary
 
 from rich.segment import Segment
 from rich.style import Style
+from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.dom import DOMNode
-from textual.geometry import Size
+from textual.geometry import Region, Size, Spacing
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.theme import Theme
+from textual.widget import Widget
 
 from widgets.cells import Span
 from widgets.glyphs import ASCII, ASCII_CLASS, UNICODE, Glyphs
 from widgets.kept import Kept
 
+NOTHING_AROUND = Spacing.all(0)
 _INKS: WeakKeyDictionary[App[object], dict[str, Style]] = WeakKeyDictionary()
 
 
@@ -44,6 +47,7 @@ class Painted(Kept, ScrollView):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._styles_cache = BareLines(self)
         self._styles_by_ink: dict[str, Style] = {}
 
     def on_mount(self) -> None:
@@ -99,3 +103,40 @@ class Painted(Kept, ScrollView):
         for y in range(max(len(old), len(new))):
             if y >= len(old) or y >= len(new) or old[y] != new[y]:
                 self.refresh_line(y + offset)
+
+
+class BareLines(StylesCache):
+    """Lines of a widget that paints its lines whole. What Textual works out for every line (borders, padding,
+    blending) changes nothing without a style for it, and costs more than most lines themselves.
+    """
+
+    def __init__(self, painted: Painted) -> None:
+        super().__init__()
+        self._painted = painted
+
+    def render_widget(self, widget: Widget, crop: Region) -> list[Strip]:
+        """The lines of this part, painted anew where Textual knows them to be out of date."""
+        styles, width = widget.styles, widget.outer_size.width
+        if styles.gutter != NOTHING_AROUND or styles.text_opacity != 1 or widget.opacity != 1 or styles.tint.a:
+            return super().render_widget(widget, crop)
+        if width != self._width:
+            self.clear()
+            self._width = width
+        wanted = crop.line_range
+        for y in wanted:
+            if y in self._dirty_lines or y not in self._cache:
+                self._cache[y] = _line(self._painted, y, width)
+        self._dirty_lines.difference_update(wanted)
+        strips = [self._cache[y] for y in wanted]
+        return strips if crop.column_span == (0, width) else [strip.crop(*crop.column_span) for strip in strips]
+
+
+def _line(widget: Painted, y: int, width: int) -> Strip:
+    strip = widget.render_line(y)
+    if strip.cell_length != width:
+        strip = strip.adjust_cell_length(width, widget.ink(""))
+    if filters := widget.get_line_filters():
+        _, background = widget.background_colors
+        for wanted in filters:
+            strip = strip.apply_filter(wanted, background)
+    return strip

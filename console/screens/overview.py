@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import ItemGrid, Vertical, VerticalScroll
+from textual.containers import VerticalScroll
 from textual.events import Resize
 from textual.widget import Widget
 
@@ -22,6 +22,7 @@ from console.screens.pane import DeckPane
 from console.screens.plan import FitPane
 from console.screens.searching import SearchScreen
 from console.screens.serve import LogPane, ServerPane
+from widgets.kept import Stack, Tiles
 from widgets.log_view import LogView
 
 FOLDING_WIDTH = 76
@@ -38,9 +39,9 @@ class OverviewScreen(SearchScreen):
     ]
 
     def body(self) -> Iterable[Widget]:
-        side = Vertical(DiskPane(), FitPane(), id="side")
+        side = Stack(DiskPane(), FitPane(), id="side")
         deployment = (ServerPane(), HubPane(), BenchPane(), JobsPane())
-        yield ItemGrid(GpuPane(), side, *deployment, WorstDiskPane(), LogPane(), id="overview")
+        yield Tiles(GpuPane(), side, *deployment, WorstDiskPane(), LogPane(), id="overview")
 
     def on_resize(self, event: Resize) -> None:
         """Below this width the GPUs cannot stand side by side."""

@@ -188,7 +188,7 @@ class LinkWorker:
         """Silence and lost frames, told when they change."""
         lost, stale = (0, 0), False
         while True:
-            await asyncio.sleep(WATCH_S)
+            await asyncio.sleep(max(WATCH_S, STALE_S - agent.silence_s))  # before that no silence is one
             if (agent.dropped, agent.malformed) != lost:
                 dropped, malformed = agent.dropped - lost[0], agent.malformed - lost[1]
                 lost = (agent.dropped, agent.malformed)

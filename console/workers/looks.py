@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
 from console.events import HostEvent, Stamped, bench, hub, jobs, serve
 from console.events.link import LinkChanged
@@ -19,6 +20,7 @@ class Looks:
     def __init__(self, host: str) -> None:
         self._host = host
         self._changed = asyncio.Event()
+        self._looked = 0.0
 
     def hear(self, stamped: Stamped) -> None:
         """A listener of the bus: facts that watchers act on make the next look due."""
@@ -32,8 +34,10 @@ class Looks:
 
     async def next(self) -> None:
         """Wait until the next look is due."""
-        await asyncio.sleep(LOOK_S)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(IDLE_S - LOOK_S):
+            async with asyncio.timeout(IDLE_S):
                 await self._changed.wait()
+        if (early := self._looked + LOOK_S - time.monotonic()) > 0:
+            await asyncio.sleep(early)
         self._changed.clear()
+        self._looked = time.monotonic()

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from console.app import ConsoleApp
 from console.bus import Bus
+from console.events import Event
 from console.journal import Recorder
 from console.state import reduce
 from tests.perf.mixed_hour import HOST, before, second
@@ -28,7 +31,7 @@ from tests.support.played import PlayedSession
 
 BEAT_S = 0.02
 RATES = (50, 1000)
-SETTLE_S, SECONDS = 5.0, 30.0
+START_S, SETTLE_S, SECONDS = 15.0, 5.0, 30.0
 
 
 class Streamed(PlayedSession):
@@ -44,11 +47,18 @@ class Streamed(PlayedSession):
         return self.bus.now()
 
 
-async def stream(session: Streamed, rate: int) -> None:
-    """Facts at this rate for ever; a late beat brings what is due."""
+def facts(rate: int) -> Iterator[Event]:
+    """The facts of the whole measure, made before it begins: who sends them is not what is measured."""
+    count = int(rate * (START_S + SETTLE_S + SECONDS))
+    made = list(itertools.islice(itertools.chain.from_iterable(map(second, itertools.count())), count))
+    gc.freeze()
+    return iter(made)
+
+
+async def stream(session: Streamed, facts: Iterator[Event], rate: int) -> None:
+    """Facts at this rate until none is left; a late beat brings what is due."""
     for event in before():
         session.bus.publish(event)
-    facts = itertools.chain.from_iterable(map(second, itertools.count()))
     started, told = time.monotonic(), 0
     while True:
         due = int((time.monotonic() - started) * rate)
@@ -60,8 +70,9 @@ async def stream(session: Streamed, rate: int) -> None:
 
 async def show(rate: int, recording: Path) -> None:
     """The console until it is killed."""
+    made = facts(rate)
     session = Streamed(recording)
-    streaming = asyncio.create_task(stream(session, rate))
+    streaming = asyncio.create_task(stream(session, made, rate))
     await ConsoleApp(session).run_async()  # type: ignore[arg-type]
     streaming.cancel()
 
