@@ -118,7 +118,7 @@ def _of_requests(facts: PointFacts) -> dict[str, str]:
 def _of_client(facts: PointFacts) -> dict[str, str]:
     health = facts.client
     limits = (
-        ("the event loop was {:.4f} s late (p99)", health.loop_lag_p99_s, MAX_LAG_S),
+        ("the event loop was {:.1f} ms late (p99)", _ms(health.loop_lag_p99_s), 1000 * MAX_LAG_S),
         ("the client used {:.0%} of a core", health.cpu, MAX_CPU),
         ("{:.0%} of the reads held several events", health.coalesced, MAX_COALESCED),
         ("client and server rates differ by {:.1%}", _rate_gap(facts), MAX_RATE_GAP),
@@ -135,6 +135,10 @@ def _of_client(facts: PointFacts) -> dict[str, str]:
     if known(median) and known(mean) and known(p99) and median < 0.25 * mean and p99 > 4 * mean:
         causes.append("events arrive in clumps: median gap far below the mean")
     return {"client_bound": "; ".join(causes)} if causes else {}
+
+
+def _ms(seconds: Number) -> Number:
+    return 1000 * seconds if known(seconds) else seconds
 
 
 def _share(part: Number, whole: Number) -> Number:

@@ -81,7 +81,7 @@ def list_lines(runs: Sequence[Run | Listed]) -> list[str]:
 
 
 SHOWN = 8
-POINT_HEAD = ("C", "tok/s", "±", "/GPU", "/user", "TTFT p50", "p95", "TPOT p50", "accept", "flags")
+POINT_HEAD = ("C", "tok/s", "±", "/GPU", "/user", "TTFT p50 ms", "p95", "TPOT p50 ms", "accept", "flags")
 
 
 def point_row(point: Point) -> tuple[str, ...]:
@@ -104,8 +104,19 @@ def point_row(point: Point) -> tuple[str, ...]:
 def run_lines(run: Run) -> list[str]:
     """A run for a terminal: its table, then why a point may not count."""
     lines = [f"{run.id}  {run.manifest.recipe}", *table(POINT_HEAD, [point_row(point) for point in run.points])]
-    causes = {f"  {flag}: {cause}" for p in run.points for flag, cause in zip(p.flags, p.causes, strict=False)}
-    return lines + sorted(causes)
+    return lines + [f"  {line}" for line in cause_lines(run.points)]
+
+
+def cause_lines(points: Sequence[Point]) -> list[str]:
+    """Why points may not count: each sentence once, with the users at which it is true."""
+    users: dict[tuple[str, str], list[int]] = {}
+    for point in points:
+        for flag, cause in zip(point.flags, point.causes, strict=False):
+            users.setdefault((flag, cause), []).append(point.concurrency)
+    return [
+        f"{flag} at C = {', '.join(str(each) for each in sorted(set(at)))}: {cause}"
+        for (flag, cause), at in sorted(users.items())
+    ]
 
 
 def progress_lines(row: Mapping[str, Any]) -> list[str]:

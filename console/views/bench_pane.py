@@ -13,7 +13,7 @@ from console.events.bench import BenchTicked
 from console.state import HostState
 from console.state.bench import BenchRun
 from console.values import Unknown, format_duration, format_ratio, known
-from console.views.bench import compared_lines, point_row, recorded_manifest, recorded_points, recorded_run
+from console.views.bench import cause_lines, compared_lines, point_row, recorded_manifest, recorded_points, recorded_run
 from console.views.upset import unstored_sentence
 
 LIVE_S = 300.0
@@ -68,8 +68,8 @@ def _live(tick: BenchTicked, util_pct: float | Unknown) -> list[tuple[str, str]]
     server = f"{_count(tick.server_running)} running, {_count(tick.server_queued)} queued"
     client = f"{tick.active} active" + (f", {tick.queued} wait here" if tick.queued else "")
     failed = f", {tick.failed} failed" if tick.failed else ""
-    rates = f"client {tick.tok_s:.0f} tok/s ({client}{failed})   server {_rate(tick.gen_tok_s)} ({server})"
-    gpus = [f"{util_pct:.0f} %"] if known(util_pct) else []
+    rates = f"client {tick.tok_s:,.0f} tok/s ({client}{failed})   server {_rate(tick.gen_tok_s)} ({server})"
+    gpus = [f"{util_pct:.0f}%"] if known(util_pct) else []
     gpus += [f"{tick.power_w:.0f} W"] if known(tick.power_w) else []
     power = f"   GPUs {' '.join(gpus)}" if gpus else ""
     lag = format_duration(tick.lag_p99_s) if known(tick.lag_p99_s) else "unknown"
@@ -82,7 +82,7 @@ def _count(value: float | Unknown) -> str:
 
 
 def _rate(value: float | Unknown) -> str:
-    return f"{value:.0f} tok/s" if known(value) else "unknown"
+    return f"{value:,.0f} tok/s" if known(value) else "unknown"
 
 
 def point_rows(run: BenchRun) -> list[PointRow]:
@@ -95,9 +95,7 @@ def point_rows(run: BenchRun) -> list[PointRow]:
 
 def causes(run: BenchRun) -> list[str]:
     """Why points may not count, each sentence once."""
-    points = recorded_points(run.points)
-    told = [f"{flag}: {cause}" for p in points for flag, cause in zip(p.flags, p.causes, strict=False)]
-    return list(dict.fromkeys(told))
+    return cause_lines(recorded_points(run.points))
 
 
 def live_figure(run: BenchRun) -> Figure:
@@ -123,7 +121,7 @@ def live_figure(run: BenchRun) -> Figure:
 
 
 def _last(values: list[float | None]) -> str:
-    return f"{values[-1]:.0f}" if values and values[-1] is not None else ""
+    return f"{values[-1]:,.0f}" if values and values[-1] is not None else ""
 
 
 def curve_figure(run: BenchRun) -> Figure:

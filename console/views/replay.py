@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from console.state import State
-from console.views.bench import run_objects
+from console.views.bench import recorded_run, run_lines, run_objects
 from console.views.status import status
 from console.views.text import status_lines
 
@@ -34,4 +34,5 @@ def replay_lines(state: State, warnings: Sequence[str], at: str) -> list[str]:
     lines += [f"note at {t:.1f} s: {text}" for t, text in state.session.notes]
     for _, host in sorted(state.hosts.items()):
         lines += ["", *status_lines(host, state.t)]
+        lines += [line for run in host.bench.runs.values() for line in ("", *run_lines(recorded_run(run)))]
     return lines

@@ -49,10 +49,22 @@ def phase_steps(server: ServerState, now: float) -> list[PhaseStep]:
             PhaseStep(phase.replace("_", " "), state, end - t, bar.done if bar else 0, bar.total if bar else 0)
         )
     seen = {phase for phase, _ in met}
+    if server.phase == "ready":
+        steps = _together(steps)
     if server.phase in STARTING:
         last_at = max((_STEPS.index(phase) for phase in seen if phase in _STEPS), default=-1)
         steps += [PhaseStep(name, "ahead", None) for name in _STEPS[last_at + 1 :]]
     return steps
+
+
+def _together(steps: list[PhaseStep]) -> list[PhaseStep]:
+    """A step that was gone through twice, as with a drafter, once with the sum of its times."""
+    whole: dict[str, PhaseStep] = {}
+    for step in steps:
+        before = whole.get(step.name)
+        times = [one.seconds for one in (before, step) if one is not None and one.seconds is not None]
+        whole[step.name] = step._replace(seconds=sum(times) if times else None)
+    return list(whole.values())
 
 
 def server_kind(server: ServerState) -> str:
@@ -67,7 +79,8 @@ def server_kind(server: ServerState) -> str:
 def title_text(host: HostState, server: ServerState) -> str:
     """Model, address, whose it is, and what makes it special."""
     seen = server.seen
-    parts = [str(model_of(argv_of(host, server)))]
+    model = model_of(argv_of(host, server))
+    parts = [str(model) if known(model) else "model unknown"]
     if seen is not None:
         parts.append(f"{seen.address}:{seen.port}")
     parts.append(owner(server))
@@ -94,8 +107,9 @@ def gauges(server: ServerState) -> list[Gauge]:
     reading = server.gauges
     if reading is None or server.phase != "ready":
         return []
+    most = f" of at most {reading.max_running}" if known(reading.max_running) else ""
     shown = [
-        Gauge("running", f"{reading.running}"),
+        Gauge("running", f"{reading.running}{most}"),
         Gauge("queued", f"{reading.queued}"),
         Gauge("gen_tok_s", f"{reading.gen_tok_s:,.0f} tok/s" if known(reading.gen_tok_s) else "unknown tok/s"),
         Gauge(
@@ -105,8 +119,6 @@ def gauges(server: ServerState) -> list[Gauge]:
     ]
     if known(reading.accept_length):
         shown.append(Gauge("accept_length", f"accept length {reading.accept_length:.2f}"))
-    if known(reading.max_running):
-        shown.append(Gauge("max_running", f"of at most {reading.max_running}"))
     return [gauge._replace(stale=gauge.name in reading.stale) for gauge in shown]
 
 
@@ -145,6 +157,7 @@ def deploy_step(host: HostState) -> tuple[str, str, str] | None:
     return "busy", said, _DEPLOY_KEYS[deploy.step]
 
 
+_STANDS = {"running": "{}", "done": "{} done", "failed": "{} failed"}
 _INK = {"running": "busy", "done": "ok", "failed": "fail"}
 
 
@@ -152,7 +165,12 @@ def deploy_said(host: HostState) -> list[tuple[str, str]]:
     """Where a deploy stands, and what was asked of a server and refused."""
     lines: list[tuple[str, str]] = []
     if (step := host.serve.deploy) is not None and (step.step, step.state) != ("ready", "done"):
-        lines.append((f"deploy {step.recipe}: {step.step} {step.state} {step.sentence}".rstrip(), _INK[step.state]))
+        lines.append(
+            (
+                f"deploy {step.recipe}: {_STANDS[step.state].format(step.step)} {step.sentence}".rstrip(),
+                _INK[step.state],
+            )
+        )
     if (failed := host.serve.failed) is not None:
         lines.append((f"{failed.action} of {failed.server} refused: {failed.reason}", "warn"))
     return lines

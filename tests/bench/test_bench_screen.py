@@ -23,6 +23,8 @@ from console.session.live import LiveSession
 from console.session.ways import Ways
 from console.state import HostState
 from console.values import CleanText, Unknown
+from console.views.bench import cause_lines
+from console.views.replay import replay_lines
 from console.workers.runs_watch import RunsWatch
 from tests.support.frames import check_frame, frame
 from tests.support.played import PlayedSession, gpus, link_up
@@ -176,6 +178,25 @@ async def test_a_strangers_recording_cannot_break_the_screen() -> None:
     odd = facts.PointMeasured(host="ct200", job=JOB, run=RUN, point={"concurrency": "many", "x": [1]})
     text = await shown(PlayedSession(*measuring(), odd, hosts=["ct200"]), (120, 40), "6")
     assert "610.0" in text
+
+
+def test_a_cause_is_said_once_with_the_users_at_which_it_is_true() -> None:
+    hot: dict[str, Any] = {"flags": ("throttled",), "causes": ("too hot",)}
+    points = [a_point(8, 610.0, **hot), a_point(1, 97.9), a_point(1, 97.8, **hot)]
+    assert cause_lines(points) == ["throttled at C = 1, 8: too hot"]
+
+
+def test_the_text_of_a_replay_has_what_was_measured() -> None:
+    session = PlayedSession(*link_up(), *gpus(), *measuring(), hosts=["ct200"])
+    text = replay_lines(session.state, (), "2026-11-30T01:02:03Z")
+    head = next(line.split() for line in text if line.startswith("C "))
+    assert head[:10] == ["C", "tok/s", "±", "/GPU", "/user", "TTFT", "p50", "ms", "p95", "TPOT"]
+    assert [line.split()[:2] for line in text if line[:2] in ("1 ", "8 ", "32")] == [
+        ["1", "97.9"],
+        ["8", "610.0"],
+        ["32", "1210.0"],
+    ]
+    assert text[-1] == "  throttled at C = 32: too hot"
 
 
 def test_unknown_rates_stay_unknown() -> None:

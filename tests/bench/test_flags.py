@@ -64,3 +64,8 @@ def test_a_flag_has_one_cause(name: str, raising: dict[str, Any], allowed: dict[
 def test_every_flag_is_tested_and_all_but_one_block() -> None:
     assert {name for name, _, _ in CAUSES} == set(FLAGS)
     assert blocking(FLAGS) == [name for name in FLAGS if name != "few_samples"]
+
+
+def test_a_late_event_loop_is_told_in_milliseconds() -> None:
+    (flag,) = flags(replace(CLEAN, client=ClientHealth(loop_lag_p99_s=0.0123)))
+    assert flag.cause == "the event loop was 12.3 ms late (p99)"
