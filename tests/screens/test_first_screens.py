@@ -14,6 +14,7 @@ from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteW
 from console.session.player import Player
 from console.session.replay import Replay
 from console.values import CleanText, Unknown
+from console.views.notable import notable
 from tests.support.frames import check_frame, frame
 from tests.support.played import PlayedSession, disks, gauges, gpus, link_up
 
@@ -214,6 +215,7 @@ async def test_a_replay_is_played_with_keys_and_touches_nothing(size: tuple[int,
     replay = Replay(RECORDING)
     player = Player(replay)
     player.paused = True
+    player.find_marks(notable)  # else a thread does, some time after the first frame
     player.go_to(2.0)
     app = ConsoleApp(replay, player=player)
     async with app.run_test(size=size) as pilot:
