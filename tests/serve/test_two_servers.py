@@ -18,6 +18,7 @@ from console.session.live import LiveSession
 from console.session.ways import Ways
 from console.state.serve import ServerState
 from tests.serve.conftest import Box
+from tests.support.frames import until_shown
 from tests.support.patience import PATIENCE_S
 from tests.support.served import foreign_server, free_port
 from tests.support.sshd import Sshd, need_sshd, sshd
@@ -96,12 +97,10 @@ async def test_a_server_on_one_address_of_the_box(box: Box, session: LiveSession
                 lambda _: bool(host.serve.tunnel and not host.serve.tunnel.local_port), PATIENCE_S
             )
             flood.cancel()
-            app.switch_mode("server")
+            await app.switch_mode("server")
             app.tick()
-            await pilot.pause()
             assert isinstance(app.screen, ServerScreen)
-            shown = " ".join("".join(part.text for part in strip) for strip in app.screen._compositor.render_strips())
-            assert f"ssh -N -L {box.port}:{ADDRESS}:{box.port} box" in " ".join(shown.split())
+            await until_shown(app, pilot, f"ssh -N -L {box.port}:{ADDRESS}:{box.port} box")
 
 
 async def models(port: int) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
 from textual.app import App
+from textual.pilot import Pilot
 
+from tests.support.patience import PATIENCE_S
 from widgets.glyphs import ASCII_CLASS
 from widgets.themes import DARK, register_themes
 
@@ -17,6 +20,14 @@ TCSS = Path(__file__).parents[2] / "console.tcss"
 def frame(app: App[Any]) -> str:
     """The screen as lines, without the spaces at their ends."""
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+async def until_shown(app: App[Any], pilot: Pilot[Any], words: str) -> None:
+    """Wait until the screen holds the words, however they are spaced."""
+    deadline = time.monotonic() + PATIENCE_S
+    while words not in " ".join(frame(app).split()):
+        assert time.monotonic() < deadline, f"never seen: {words}\n{frame(app)}"
+        await pilot.pause(0.05)
 
 
 def check_frame(path: Path, shown: str) -> None:
