@@ -42,16 +42,6 @@ def runs_dir() -> Path:
     return home_dir("data") / "runs"
 
 
-def known_hosts_file() -> Path:
-    """Host keys that the user accepted here."""
-    return home_dir("state") / "known_hosts"
-
-
-def log_file() -> Path:
-    """The console's own log."""
-    return home_dir("state") / "gpudeck.log"
-
-
 def make_private_dir(directory: Path) -> Path:
     """The directory, 0700; those above it that are missing, too."""
     missing = [path for path in (directory, *directory.parents) if not path.exists()]

@@ -14,7 +14,6 @@ Temporary files and final ones share a file system and are renamed, so the peak 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
@@ -180,20 +179,6 @@ class Fill(msgspec.Struct, frozen=True, kw_only=True):
 def fill(available_bytes: int, rate_bytes_s: float, remaining_bytes: int) -> Fill:
     """`rate_bytes_s` > 0: the observed write rate."""
     return Fill(seconds_to_full=available_bytes / rate_bytes_s, seconds_to_done=remaining_bytes / rate_bytes_s)
-
-
-def df_range(tool: Literal["df -h", "df -H"], text: str) -> tuple[float, float]:
-    """The bytes that a text of df can mean: more than the first, at most the second. df rounds up, to whole units
-    from 10 and to tenths below. Raises ValueError for another text."""
-    match = re.fullmatch(r"(\d+(?:\.\d)?)([KMGTPE])", text)
-    if not match:
-        raise ValueError(f"not a size of df: {text!r}")
-    base = 1024.0 if tool == "df -h" else 1000.0
-    unit, value = base ** ("KMGTPE".index(match[2]) + 1), float(match[1])
-    step = 0.1 if value <= 10 else 1.0
-    if value == 1:  # a smaller number would be shown in the smaller unit
-        step = 1 / base
-    return (value - step) * unit, value * unit
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeGuard, TypeVar
 
 import msgspec
 
-from console.values import CleanText, Unknown, clean, clean_tree, known, too_deep
+from console.values import CleanText, Unknown, clean, clean_tree, too_deep
 
 T = TypeVar("T")
 
@@ -201,8 +201,3 @@ def parse_config(text: str | bytes) -> ModelConfig | Unknown:
     if not isinstance(data, dict) or too_deep(data):
         return Unknown("config.json holds no object" if not isinstance(data, dict) else "it is nested too deeply")
     return ModelConfig(data)
-
-
-def known_or(value: T | Unknown, other: T) -> T:
-    """`other` where a formula itself, not a library, says what absence means."""
-    return value if known(value) else other

@@ -92,13 +92,3 @@ def draft_cell(target: KvCell, target_layers: int, draft: KvCell | Unknown, draf
         return draft.bytes_per_token
     whole = target.bytes_per_token * (target_layers + draft_layers) / max(1, target_layers)
     return math.ceil(whole) - target.bytes_per_token
-
-
-def swa_tokens(full_tokens: int, page_size: int, ratio: float = SWA_RATIO) -> int:
-    """Tokens of the sliding pool: a share of the full one, whole pages."""
-    return int(full_tokens * ratio) // page_size * page_size
-
-
-def pool_bytes(bytes_per_token: float, tokens: int, page_size: int) -> float:
-    """What a pool of `tokens` takes: buffers hold one more page than they offer."""
-    return bytes_per_token * (tokens + page_size)

@@ -39,11 +39,6 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
         return self.layers - self.dense_layers
 
     @property
-    def expert_parameters(self) -> int:
-        """All routed experts, without their biases."""
-        return self.moe_layers * self.experts
-
-    @property
     def total(self) -> int:
         every = self.layers * (self.attention + self.replicated + self.small)
         moe = self.moe_layers * (self.experts + self.expert_bias + self.shared + self.gate)

@@ -25,10 +25,6 @@ class Matched(msgspec.Struct, frozen=True):
     authorities: tuple[asyncssh.SSHKey, ...] = ()
     revoked: tuple[asyncssh.SSHKey, ...] = ()
 
-    @property
-    def knows_host(self) -> bool:
-        return bool(self.keys or self.authorities)
-
     def algorithms(self, allowed: Sequence[str]) -> list[str]:
         """All host key algorithms, those of the known keys first: another type must show up as a change.
 

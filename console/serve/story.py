@@ -101,7 +101,6 @@ class Story:
     last_stamp: str | None = None
     args_stamp: str | None = None
     listening_stamp: str | None = None
-    listening_url: str | None = None
     ready_stamp: str | None = None
     ends: list[Record] = field(default_factory=list)
     errors: list[LogError] = field(default_factory=list)
@@ -179,7 +178,7 @@ class Story:
 
     def _listening(self, record: Record) -> None:
         self._step(record)
-        self.listening_stamp, self.listening_url = record.stamp, record.fields["url"]
+        self.listening_stamp = record.stamp
 
     def _ready(self, record: Record) -> None:
         self.ready_stamp = record.stamp

@@ -32,11 +32,9 @@ class Repo:
 
     id: CleanText
     access: facts.AccessChecked | None = None
-    access_t: float | Unknown = _NOT_YET
     opened_t: float | None = None
     manifest: facts.ManifestRead | None = None
     stored: facts.StoredModel | None = None
-    stored_t: float | Unknown = _NOT_YET
     verified: facts.RepoVerified | None = None
     download: facts.DownloadProgressed | None = None
     download_t: float | Unknown = _NOT_YET
@@ -50,11 +48,9 @@ class Hub:
 
     token: facts.TokenChecked | None = None
     token_state: facts.TokenState | None = None
-    token_t: float | Unknown = _NOT_YET
     library_missing: CleanText | None = None
     repos: dict[CleanText, Repo] = field(default_factory=dict)
     inventory: tuple[facts.StoredModel, ...] | Unknown = _NOT_YET
-    inventory_t: float | Unknown = _NOT_YET
     disks: dict[CleanText, facts.TargetDiskRead] = field(default_factory=dict)
 
     def repo(self, repo_id: CleanText) -> Repo:
@@ -73,8 +69,8 @@ def token_state_after(access: facts.Access, before: facts.TokenState) -> facts.T
     return "valid" if before == "unproved" and access in _PROVE_TOKEN else before
 
 
-def _token(host: HostState, event: facts.TokenChecked, t: float) -> None:
-    host.hub.token, host.hub.token_state, host.hub.token_t = event, event.state, t
+def _token(host: HostState, event: facts.TokenChecked, _t: float) -> None:
+    host.hub.token, host.hub.token_state = event, event.state
 
 
 def _library(host: HostState, event: facts.LibraryMissing, _t: float) -> None:
@@ -86,7 +82,7 @@ def _access(host: HostState, event: facts.AccessChecked, t: float) -> None:
     was = repo.access.access if repo.access else None
     if event.access == "ready" and was in ("request_needed", "request_pending", "login_required", "token_scope"):
         repo.opened_t = t
-    repo.access, repo.access_t = event, t
+    repo.access = event
     if event.origin == "box":
         host.hub.library_missing = None
     if host.hub.token_state is not None:
@@ -97,13 +93,13 @@ def _manifest(host: HostState, event: facts.ManifestRead, _t: float) -> None:
     host.hub.repo(event.repo).manifest = event
 
 
-def _inventory(host: HostState, event: facts.InventoryRead, t: float) -> None:
-    host.hub.inventory, host.hub.inventory_t = event.models, t
+def _inventory(host: HostState, event: facts.InventoryRead, _t: float) -> None:
+    host.hub.inventory = event.models
 
 
-def _stored(host: HostState, event: facts.StoredRead, t: float) -> None:
+def _stored(host: HostState, event: facts.StoredRead, _t: float) -> None:
     repo = host.hub.repo(event.repo)
-    repo.stored, repo.stored_t = event.model, t
+    repo.stored = event.model
 
 
 def _disk(host: HostState, event: facts.TargetDiskRead, _t: float) -> None:

@@ -23,7 +23,6 @@ class Link:
     via: tuple[CleanText, ...] = ()
     retry_s: float | None = None
     exit_code: int = 0
-    changed_t: float = 0.0
     heard_t: float | Unknown = field(default_factory=lambda: Unknown("the box has not answered yet"))
     rtt_s: float | Unknown = field(default_factory=lambda: Unknown("no ping was answered yet"))
     skew_s: float | Unknown = field(default_factory=lambda: Unknown("the box has not answered yet"))
@@ -33,10 +32,10 @@ class Link:
     malformed: int = 0
 
 
-def _changed(host: HostState, event: facts.LinkChanged, t: float) -> None:
+def _changed(host: HostState, event: facts.LinkChanged, _t: float) -> None:
     link = host.link
     link.state, link.sentence, link.exit_code = event.state, event.sentence, event.exit_code
-    link.retry_s, link.changed_t = event.retry_s, t
+    link.retry_s = event.retry_s
     link.via = event.via or link.via
     if event.state == "up":
         link.host_key = None

@@ -25,7 +25,6 @@ class Checked:
     verdict: facts.Verdict | None = None
     exit_code: int | None = None
     validation: facts.ArgumentsValidated | None = None
-    checked_t: float | Unknown = field(default_factory=lambda: Unknown("the gates have not all answered"))
 
 
 @dataclass
@@ -66,9 +65,9 @@ def _gate(host: HostState, event: facts.GateChecked, _t: float) -> None:
         plan.gates.append(event.gate)
 
 
-def _checked(host: HostState, event: facts.PlanChecked, t: float) -> None:
+def _checked(host: HostState, event: facts.PlanChecked, _t: float) -> None:
     if plan := host.plan.recipes.get(event.recipe):
-        plan.verdict, plan.exit_code, plan.checked_t = event.verdict, event.exit_code, t
+        plan.verdict, plan.exit_code = event.verdict, event.exit_code
 
 
 REDUCERS: HostReducers = {

@@ -17,7 +17,6 @@ from console.models.places import draft_place, served_name, target_place
 from console.serve import smoke as chat
 from console.serve.argv import differences, read_flags
 from console.state.host import Hardware
-from console.state.model import HostState
 from console.state.serve import SERVE_JOB, ServerState
 from console.values import Unknown, clean, known
 from console.workers import jobs
@@ -174,8 +173,3 @@ def compare(box: Box, server: ServerState, recipe: Recipe, aliases: Mapping[str,
     )
     box.publish(told)
     return told
-
-
-def server_of(host: HostState, job: jobs.Started) -> ServerState | None:
-    """The server of a job, once the box lists it."""
-    return host.serve.servers.get(job.id)

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console.gates.disk import Claims, Device, Need, df_range, fill, fit, join, without_orphans, worst
+from console.gates.disk import Claims, Device, Need, fill, fit, join, without_orphans, worst
 from console.payloads.hub.disk import space
 from console.values import Unknown, format_bytes, known
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "disk_fit.json").read_text())
 HANG = Unknown("no answer")
+
+
+def df_range(tool: str, text: str) -> tuple[float, float]:
+    """The bytes that a text of df can mean: more than the first, at most the second. df rounds up, to whole units
+    from 10 and to tenths below. Raises ValueError for another text."""
+    match = re.fullmatch(r"(\d+(?:\.\d)?)([KMGTPE])", text)
+    if not match:
+        raise ValueError(f"not a size of df: {text!r}")
+    base = 1024.0 if tool == "df -h" else 1000.0
+    unit, value = base ** ("KMGTPE".index(match[2]) + 1), float(match[1])
+    step = 0.1 if value <= 10 else 1.0
+    if value == 1:  # a smaller number would be shown in the smaller unit
+        step = 1 / base
+    return (value - step) * unit, value * unit
 
 
 def of_kind(kind: str) -> pytest.MarkDecorator:

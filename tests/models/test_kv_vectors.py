@@ -10,7 +10,7 @@ import pytest
 
 from console.models.config import ModelConfig
 from console.models.geometry import Geometry, geometry
-from console.models.kv import GIB, dtype_bytes, kv_cell, pool_bytes, swa_tokens
+from console.models.kv import GIB, dtype_bytes, kv_cell
 from console.values import known
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "kv_bytes.json").read_text())
@@ -43,12 +43,13 @@ def test_published_kv_bytes(vector: dict[str, Any]) -> None:
         for element in map(dtype_bytes, as_list(given["kv_dtype"]))
         if known(element)
     ]
+    # A pool holds one page more than it offers; that of sliding layers whole pages of its share.
     page, tokens = given.get("page_size", 1), given.get("tokens")
     got: dict[str, Any] = {
         "bytes_per_token_per_gpu": [cell.bytes_per_token for cell in cells],
         "k_gib": cells[0].k * ((tokens or 0) + page) / GIB,
         "v_gib": cells[0].v * ((tokens or 0) + page) / GIB,
-        "total_gib": pool_bytes(cells[0].bytes_per_token, tokens or 0, page) / GIB,
+        "total_gib": cells[0].bytes_per_token * ((tokens or 0) + page) / GIB,
         "swa_k_bytes_per_token": cells[0].swa_k,
         "swa_v_bytes_per_token": cells[0].swa_v,
         "all_layers_bytes_per_token": cells[0].k + cells[0].v + cells[0].swa_k + cells[0].swa_v,
@@ -56,11 +57,11 @@ def test_published_kv_bytes(vector: dict[str, Any]) -> None:
         "sglang_default_bytes_per_token": cells[0].bytes_per_token,
     }
     if "full_tokens" in given:
-        swa = swa_tokens(given["full_tokens"], page, given["swa_full_tokens_ratio"])
+        swa = int(given["full_tokens"] * given["swa_full_tokens_ratio"]) // page * page
         got |= {
             "swa_tokens": swa,
-            "swa_k_gib": pool_bytes(cells[0].swa_k, swa, page) / GIB,
-            "swa_v_gib": pool_bytes(cells[0].swa_v, swa, page) / GIB,
+            "swa_k_gib": cells[0].swa_k * (swa + page) / GIB,
+            "swa_v_gib": cells[0].swa_v * (swa + page) / GIB,
         }
     if tokens:
         got["all_layers_gib"] = got["all_layers_bytes_per_token"] * tokens / GIB

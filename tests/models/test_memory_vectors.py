@@ -45,7 +45,7 @@ def test_weights(vector: dict[str, Any]) -> None:
     got = {
         "parameters": counts.total,
         "text_parameters": counts.total,
-        "expert_parameters": counts.expert_parameters,
+        "expert_parameters": counts.moe_layers * counts.experts,
         "checkpoint_bytes": round(weights.total_bytes),
         "checkpoint_gib": weights.total_bytes / GIB,
         "checkpoint_gb_decimal": weights.total_bytes / 1e9,
