@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from console.values import strict_json
+from console.values import read_regular, strict_json
 
 CATEGORIES = ("code", "maths", "chat", "summarising")
 PINNED = {
@@ -25,6 +25,7 @@ PINNED = {
 }
 RANDOM, SYNTHETIC, OWN = "random-ids", "synthetic", "own"
 MAX_PROMPT_CHARS = 400_000
+MOST_BYTES = 256 << 20
 
 
 class DatasetError(ValueError):
@@ -101,9 +102,14 @@ def own_prompts(category: str) -> tuple[Prompt, ...]:
 def read_prompts(path: Path) -> tuple[Prompt, ...]:
     """A user's JSONL: `text` or `prompt` (or `messages`, whose last user turn is taken), `category`, `max_tokens`."""
     try:
-        lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path} cannot be read: {error}") from error
+        lines = read_regular(path, MOST_BYTES).decode("utf-8-sig").splitlines()
+    except FileNotFoundError as error:
+        named = ", ".join((RANDOM, SYNTHETIC, OWN, *(f"{OWN}:{one}" for one in CATEGORIES)))
+        raise DatasetError(f"there is no file {path}, and no data set of that name ({named})") from error
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise DatasetError(f"{path} is not UTF-8 text") from error
     prompts = tuple(_prompt(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
     if not prompts:
         raise DatasetError(f"{path} holds no prompt")

@@ -28,7 +28,7 @@ from console.cli.boxes import connected, run
 from console.cli.flags import Flags
 from console.cli.follow import asking, begin, box_of, follow
 from console.cli.hub import changing
-from console.cli.output import emit, say
+from console.cli.output import emit, say, utc_now
 from console.cli.preflight import named
 from console.cli.runs import found, store
 from console.cli.status import settled
@@ -187,7 +187,7 @@ def _data(preset: Preset, subject: worker.Subject) -> Dataset:
         found = dataset(os.path.expanduser(preset.dataset), preset.isl, worker.vocabulary(subject))
         return fitting(preset, found)
     except DatasetError as error:
-        raise StopError(USAGE, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        raise StopError(USAGE, f"--dataset: {error}.") from error
 
 
 def price_sentence(preset: Preset) -> str:
@@ -199,9 +199,8 @@ def price_sentence(preset: Preset) -> str:
 def _dry(flags: Flags, host: str, preset: Preset, spec: JobSpec) -> int:
     cost = estimate(preset)
     if flags.json_output:
-        value = {"schema": "gpudeck.bench/1", "host": host, "dry_run": True, "run": spec.meta["run"]}
-        points = [msgspec.to_builtins(point) for point in planned(preset)]
-        emit(value | {"points": points, "likely_s": cost.likely_s, "longest_s": cost.longest_s})
+        value = {"schema": "gpudeck.bench/1", "ts": utc_now(), "host": host, "dry_run": True, "run": spec.meta["run"]}
+        emit(value | {"points": planned(preset), "likely_s": cost.likely_s, "longest_s": cost.longest_s})
     else:
         click.echo("\n".join([f"Would measure {' '.join(p.name for p in planned(preset))}", price_sentence(preset)]))
     return DONE

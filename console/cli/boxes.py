@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -59,18 +59,18 @@ def _check_keys(config: Config) -> None:
             raise ConfigError(origin.file, origin.line, sentence)
 
 
-def host_named(config: Config, name: str) -> HostConfig:
-    """The box of a name; a single word that names nothing is a usage error with the nearest name."""
+def host_named(config: Config, name: str, commands: Iterable[str] = ()) -> HostConfig:
+    """The box of a name; a single word that names nothing is a usage error with the nearest name. `commands`: what
+    the word could have meant as well."""
     if name in config.hosts or name in (DEMO, LOCAL) or any(mark in name for mark in "@.:"):
         return config.host(name)
     ssh_config = Path(config.settings.ssh_config) if config.settings.ssh_config else None
     aliases = ssh_aliases(ssh_config)
     if name not in aliases and not _changed_by_ssh(name, ssh_config):
-        from console.cli.commands import COMMANDS
-
-        near = get_close_matches(name, [*COMMANDS, *config.hosts, *aliases], n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else "; `gpudeck --help` lists the commands"
-        raise StopError(USAGE, f"{name!r} is no command, no SSH alias and no configured host{hint}")
+        near = get_close_matches(name, [*commands, *config.hosts, *aliases, DEMO, LOCAL], n=1, cutoff=0.6)
+        hint = f"did you mean {near[0]!r}?" if near else "`gpudeck --help` shows how to name one."
+        no = "no command, no SSH alias" if commands else "no SSH alias"
+        raise StopError(USAGE, f"{name!r} is {no} and no configured host; {hint}")
     return config.host(name)
 
 

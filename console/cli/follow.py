@@ -9,7 +9,7 @@ from typing import Any
 
 from console.cli.stop import GATE, INTERRUPTED, TIMED_OUT, StopError
 from console.events.jobs import Job
-from console.remote.errors import RemoteError
+from console.remote.errors import RemoteError, request_sentence
 from console.session.live import LiveSession
 from console.state import State
 from console.views import jobs as views
@@ -36,7 +36,7 @@ def asking() -> Any:
     except jobs.JobError as error:
         raise StopError(error.exit_code, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     except RemoteError as error:
-        raise StopError(error.exit_code, f"{error} Whether the box did it is not known.") from error
+        raise StopError(error.exit_code, request_sentence(error)) from error
 
 
 async def begin(session: LiveSession, host: str, spec: jobs.JobSpec) -> tuple[jobs.Started, bool]:

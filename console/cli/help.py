@@ -23,7 +23,8 @@ def overview(commands: dict[str, tuple[str, str]]) -> str:
     context = click.Context(click.Command("gpudeck"))
     formatter = click.HelpFormatter(width=100)
     formatter.write("gpudeck: a terminal operations console for GPU boxes that serve large language models.\n\n")
-    formatter.write(_EXAMPLES + "\nUsage: gpudeck [HOST ...] | gpudeck COMMAND …\n\n")
+    formatter.write(_EXAMPLES + "\nUsage: gpudeck [HOST ...] | gpudeck COMMAND …\n")
+    formatter.write("HOST: an SSH alias, user@host[:port], local (this machine), or demo.\n")
     with formatter.section("Commands"):
         formatter.write_dl([(name, help_line) for name, (_, help_line) in commands.items()])
     with formatter.section("Flags of every command"):
@@ -46,6 +47,8 @@ def usage_sentence(error: click.ClickException) -> str:
         return said
     if isinstance(error, click.NoSuchOption):
         said = f"There is no option {error.option_name}{_nearest(error.option_name, error.ctx.command)}."
+    said = said.replace("integer range", "whole number").replace("float range", "number")
+    said += "" if said.endswith((".", "?")) else "."
     return f"{said} `{error.ctx.command_path} --help` shows how."
 
 

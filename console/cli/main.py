@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
 from console import __version__
-from console.cli import unheard
+from console.cli import streams, unheard
 from console.cli.commands import COMMANDS, COMPLETE
 
 if TYPE_CHECKING:
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
 
     from console.cli.flags import Flags
 
+MAX_CHARS = 65536  # of a sentence: one with all blockers of a sweep is long
+
 
 def main() -> NoReturn:
     """Run the command line of this process."""
+    streams.hold()
     unheard.listen()
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(streams.emptied(run(sys.argv[1:])))
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -33,12 +37,14 @@ def run(arguments: Sequence[str]) -> int:
 
     from console.cli import flags as global_flags
     from console.cli import stop
+    from console.cli.output import Printed
     from console.remote.errors import RemoteError
 
     if COMPLETE in os.environ:
         from console.cli.tree import tree
 
         tree().main(prog_name="gpudeck", complete_var=COMPLETE)
+    Printed.whole = False
     taken, rest = global_flags.split(arguments)
     flags = global_flags.Flags(json_output="--json" in taken)
     try:
@@ -62,7 +68,6 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return _fail(flags, stop.INTERRUPTED, "Interrupted.")
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the exit flushes into nothing
         return stop.DONE
     except OSError as error:  # a full disk, a folder that cannot be written: the machine's answer, no fault of ours
         where = f"{error.filename}: " if error.filename else ""
@@ -121,14 +126,20 @@ def _route(rest: list[str], hosts: tuple[str, ...]) -> tuple[str, list[str]]:
 
 
 def _fail(flags: Flags, exit_code: int, sentence: str) -> int:
+    """One line on the stream where it belongs, on the other one where that takes nothing. Behind a whole answer in
+    JSON, which tells of the failure itself, it is narration."""
     import click
 
-    from console.values import dump_json
+    from console.cli.output import Printed
+    from console.values import clean, dump_json
     from console.values.secrets import redact
 
-    sentence = redact(sentence)
-    if flags.json_output:
-        click.echo(dump_json({"schema": "gpudeck.error/1", "exit": exit_code, "sentence": sentence}))
-    else:
-        click.echo(f"gpudeck: {sentence}", err=True)
+    sentence = clean(redact(sentence).replace("\r", "␍"), MAX_CHARS)
+    text, as_json = f"gpudeck: {sentence}", flags.json_output and not Printed.whole
+    if as_json:
+        text = dump_json({"schema": "gpudeck.error/1", "exit": exit_code, "sentence": sentence})
+    for err in (not as_json, as_json):
+        with contextlib.suppress(OSError):
+            click.echo(text, err=err)
+            break
     return exit_code

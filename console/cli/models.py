@@ -41,8 +41,9 @@ def command(
     """Models per device with size, proof and who has them open."""
     if (action == "rm") != (path is not None):
         raise StopError(USAGE, "`models HOST rm PATH` takes one path, `list` takes none.")
-    if unfit := next((each for each in (path, *roots) if each and not each.startswith(("/", "~/"))), None):
-        raise StopError(USAGE, f"{unfit!r} must be an absolute path of the box.")
+    for each in (*roots, *(() if path is None else (path,))):
+        if not each.startswith(("/", "~/")):
+            raise StopError(USAGE, f"{each!r} must be an absolute path of the box.")
     return run(_Command(flags, host, leftovers, yes, dry_run).run(roots, path))
 
 

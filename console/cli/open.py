@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from console.cli.boxes import configuration, host_named, live, run
+from console.cli.commands import COMMANDS
 from console.cli.flags import Flags
 from console.cli.recording import recording_file
 from console.cli.stop import USAGE, StopError
@@ -24,7 +25,7 @@ def command(flags: Flags, hosts: tuple[str, ...]) -> None:
     """Open the console; without a host it begins with a picker."""
     names = list(dict.fromkeys((*hosts, *flags.hosts)))
     config = configuration(flags)
-    boxes = [host_named(config, name) if name not in flags.hosts else config.host(name) for name in names]
+    boxes = [config.host(name) if name in flags.hosts else host_named(config, name, COMMANDS) for name in names]
     if flags.json_output:
         raise StopError(USAGE, "The console prints no JSON; `gpudeck status HOST --json` does.")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -29,13 +29,13 @@ from console.views.serve import main_server, server_objects, servers_lines
 from console.workers.engine_packages import tell_packages
 from console.workers.serve import compare
 
-_OF_RECIPE = {"start": serve_start.start, "install": serve_change.install, "uninstall": serve_change.uninstall}
+_OF_RECIPE = {"start": serve_start.start, "install": serve_change.install}
 _OF_SERVER = {"stop": serve_change.stop, "restart": serve_start.restart, "adopt": serve_change.adopt}
 
 
 @click.command("serve")
 @click.argument("host")
-@click.argument("action", type=click.Choice([*_OF_RECIPE, *_OF_SERVER, "status", "list", "logs"]))
+@click.argument("action", type=click.Choice([*_OF_RECIPE, "uninstall", *_OF_SERVER, "status", "list", "logs"]))
 @click.argument("name", metavar="[RECIPE|SERVER]", required=False)
 @click.option("--grace", "grace_s", type=click.FloatRange(min=0), metavar="S", help="What the server gets to end.")
 @click.option("--accept", default="", metavar="GATES", help="Gates to accept: tight, remote-code, adopt.")
@@ -69,11 +69,13 @@ async def _serve(flags: Flags, host: str, action: str, name: str, given: Given) 
     recipe = named(flags, name) if action in _OF_RECIPE else None
     follows = action in ("start", "restart", "install") and not (given.dry_run or given.detach)
     async with connected(flags, host, follows=follows) as session:
-        if (action in _OF_RECIPE or action in _OF_SERVER) and not given.dry_run:
+        if action in (*_OF_RECIPE, *_OF_SERVER, "uninstall") and not given.dry_run:
             changing(session, host, f"no {action}")
         await settled(session, host)
         if recipe is not None:
             return await _OF_RECIPE[action](flags, session, host, serving.recipe_on(session, host, recipe), given)
+        if action == "uninstall":
+            return await serve_change.uninstall(flags, session, host, name, given)
         if action == "list":
             return _list(flags, session, host)
         if action == "stop" and not name and (starting := _starting(session, host)):

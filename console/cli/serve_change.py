@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from console.cli import serving
@@ -13,9 +11,10 @@ from console.cli.output import emit, say
 from console.cli.serving import Given
 from console.cli.stop import DONE, FAILED, GATE, TIMED_OUT, USAGE, StopError
 from console.config.records import Recipe
+from console.models.launch import Launch
 from console.session.live import LiveSession
 from console.state.serve import ENDED, ServerState
-from console.values import known
+from console.values import Unknown, known
 from console.views.serve import owner
 from console.workers import serve as worker
 from console.workers import serve_stop, serve_swap, serve_unit
@@ -35,8 +34,7 @@ async def stop(flags: Flags, session: LiveSession, host: str, server: ServerStat
     with asking(), serving.refusing():
         how = serve_stop.how_to_stop(state, server)
         if given.dry_run:
-            click.echo(f"Would stop {server.id} ({owner(server)}) through its {how}.")
-            return DONE
+            return serving.would(flags, session, host, server, f"stop {server.id} ({owner(server)}) through its {how}")
         say(flags, f"Stopping {server.id} through its {how}: the parent first, then what is left.")
         await serve_swap.stopped(box, state, server, given.grace_s)
     ended = state.serve.servers[server.id]
@@ -50,10 +48,10 @@ async def adopt(flags: Flags, session: LiveSession, host: str, server: ServerSta
         raise StopError(GATE if server.present else FAILED, f"{why}.")
     if owner(server) != "foreign":
         say(flags, f"{server.id} is {owner(server)} already.")
+        serving.report(flags, session, host, server)
         return DONE
     if given.dry_run:
-        click.echo(f"Would adopt {server.id}.")
-        return DONE
+        return serving.would(flags, session, host, server, f"adopt {server.id}")
     if "adopt" not in given.accept:
         raise StopError(GATE, f"{starter(server)} started {server.id}; once adopted it may be stopped: --accept adopt.")
     with asking():
@@ -84,19 +82,33 @@ async def install(flags: Flags, session: LiveSession, host: str, recipe: Recipe,
     return await serving.smoked(flags, session, host, ready, serving.secrets_of(recipe).flags.get("api-key"))
 
 
-async def uninstall(flags: Flags, session: LiveSession, host: str, recipe: Recipe, given: Given) -> int:
-    """Stop the unit and remove its files."""
-    unit = _unit(session, host, recipe, worker.recipe_launch(recipe), given)
-    if given.dry_run:
-        click.echo(f"Would stop {unit.name} and remove {', '.join(unit.files)}.")
-        return DONE
+async def uninstall(flags: Flags, session: LiveSession, host: str, name: str, given: Given) -> int:
+    """Stop a unit and remove its files: by its recipe, which need not exist any more, by its own name, or the only one.
+
+    No secret is needed for that.
+    """
+    box = box_of(session, host)
     with asking():
-        removed = await serve_unit.uninstall(box_of(session, host), unit)
-    say(flags, f"Removed {', '.join(removed)}.")
+        units = await serve_unit.installed(box)
+        if not name and len(units) > 1:
+            raise StopError(USAGE, f"Which unit? {host} has {', '.join(units)}.")
+        unit = name if name.endswith(".service") else serve_unit.unit_name(name) if name else "".join(units)
+        if not unit or not await serve_unit.there(box, unit):
+            has = f"; it has {', '.join(units)}" if units else ""
+            raise StopError(FAILED, f"{host} has no unit {unit or 'of gpudeck'} of this user{has}.")
+        paths = await (serve_unit.there if given.dry_run else serve_unit.uninstall)(box, unit)
+    verb = "Would stop and remove" if given.dry_run else "Stopped and removed"
+    if flags.json_output:
+        head = {"schema": "gpudeck.unit/1", "ts": session.header.at(session.state.t), "host": host}
+        emit(head | ({"dry_run": True} if given.dry_run else {}) | {"unit": unit, "removed": paths})
+    else:
+        click.echo(f"{verb} {unit}: {', '.join(paths)}.")
     return DONE
 
 
-def _unit(session: LiveSession, host: str, recipe: Recipe, start: Any, given: Given) -> serve_unit.UnitFiles:
+def _unit(
+    session: LiveSession, host: str, recipe: Recipe, start: Launch | Unknown, given: Given
+) -> serve_unit.UnitFiles:
     if not known(start):
         raise StopError(GATE, f"No command line: {start.reason}.")
     grace_s = worker.GRACE_S if given.grace_s is None else given.grace_s

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import click
-
 from console.cli import serving
 from console.cli.flags import Flags
 from console.cli.follow import asking, box_of
@@ -106,8 +104,8 @@ async def restart(flags: Flags, session: LiveSession, host: str, server: ServerS
     recipe = serving.recipe_of(flags, session, host, server)
     with asking(), serving.refusing():
         if given.dry_run:
-            click.echo(f"Would restart {server.id} through its {serve_stop.how_to_stop(state, server)}.")
-            return DONE
+            how = serve_stop.how_to_stop(state, server)
+            return serving.would(flags, session, host, server, f"restart {server.id} through its {how}")
         incumbent = await _captured(flags, session, host, server)
         await serve_swap.stopped(box, state, server, given.grace_s)
         job = await serve_swap.bring_back(box, incumbent)

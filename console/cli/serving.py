@@ -241,6 +241,16 @@ def _head(session: LiveSession, host: str) -> dict[str, Any]:
     return {"schema": SERVER_SCHEMA, "ts": session.header.at(session.state.t), "host": host}
 
 
+def would(flags: Flags, session: LiveSession, host: str, server: ServerState, what: str) -> int:
+    """A dry run of something done to a server."""
+    if flags.json_output:
+        one = server_object(session.state.hosts[host], server, session.state.t)
+        emit(_head(session, host) | {"dry_run": True, "would": what, "server": one})
+    else:
+        click.echo(f"Would {what}.")
+    return DONE
+
+
 def report(flags: Flags, session: LiveSession, host: str, server: ServerState) -> None:
     """The server on standard output."""
     box, now = session.state.hosts[host], session.state.t

@@ -92,7 +92,7 @@ def _datasets(sweep: Sweep, given: str | None) -> dict[str, str]:
     try:
         return {dataset(os.path.expanduser(one), isl=1, vocabulary=1).name: one for one in chosen}
     except DatasetError as error:
-        raise StopError(USAGE, f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
+        raise StopError(USAGE, f"dataset: {error}.") from error
 
 
 class _Detached(Exception):

@@ -14,6 +14,11 @@ import msgspec
 from console.config import lines
 from console.config.errors import ConfigError, unknown_key
 from console.config.records import Layer, Origin
+from console.values import read_regular
+
+MOST_BYTES = 1 << 20
+# tomllib takes time that grows with the square of a key's dots.
+_DEEP_KEY = re.compile(r"""(?<![\w"'-])(?:[\w"'-]+[ \t]*\.[ \t]*){64}""")
 
 _AT_LINE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _EXPECTED = re.compile(r"Expected `(.+?)`(?:, got `(.+?)`)?(?: - at `\$(.*)`)?$")
@@ -31,10 +36,14 @@ class Document:
         self.file = file
         self.layer = layer
         self._text = text
+        if _DEEP_KEY.search(text):
+            raise ConfigError(file, None, "is nested too deeply")
         try:
             self.data: dict[str, Any] = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise self._syntax_error(str(error)) from None
+        except RecursionError:
+            raise ConfigError(file, None, "is nested too deeply") from None
 
     @cached_property
     def _lines(self) -> dict[lines.Path, int]:
@@ -96,7 +105,7 @@ class Document:
 def read_document(file: Path, layer: Layer) -> Document | None:
     """The file, or None when there is none."""
     try:
-        text = file.read_bytes().decode("utf-8")
+        text = read_regular(file, MOST_BYTES).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

@@ -193,3 +193,9 @@ class AgentError(RemoteError):
         self.code = code
         self.message = message
         super().__init__(f"{message} ({code})" if message else code)
+
+
+def request_sentence(error: RemoteError) -> str:
+    """What became of a request: where nobody answered, the box may have done it all the same."""
+    open_end = isinstance(error, LinkLost) or (isinstance(error, AgentError) and error.code == "timeout")
+    return f"{str(error).rstrip('.')}.{' Whether the box did it is not known.' if open_end else ''}"

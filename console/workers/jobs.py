@@ -18,7 +18,7 @@ import msgspec
 
 from console.events.jobs import JobAction, JobRequestFailed
 from console.remote.bundle import STAGE0, bundle, frame
-from console.remote.errors import RemoteError
+from console.remote.errors import RemoteError, request_sentence
 from console.values import CleanText, clean, clean_tree, strict_json
 from console.workers.box import Box
 
@@ -136,8 +136,7 @@ async def request(box: Box, action: JobAction, job_id: str) -> None:
         else:
             await (pause if action == "pause" else resume)(box, job_id)
     except (JobError, RemoteError) as error:
-        unknown = "" if isinstance(error, JobError) else " Whether the box did it is not known."
-        reason = clean(f"{error}{unknown}")
+        reason = clean(request_sentence(error) if isinstance(error, RemoteError) else str(error))
         box.publish(JobRequestFailed(host=box.name, job=clean(job_id), action=action, reason=reason))
 
 

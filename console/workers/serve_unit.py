@@ -30,17 +30,37 @@ def unit_name(recipe: str) -> str:
     return f"{OURS}serve-{plain}.service"
 
 
-def unit_files(hello: dict[str, Any], recipe: Recipe, start: Launch, secrets: Secrets, grace_s: float) -> UnitFiles:
-    """What would be written, for this user: root's units are the system's."""
+class UnitPlace(NamedTuple):
+    """Where the files of a unit lie, for the user of this box: root's units are the system's. `private`: without the
+    endings."""
+
+    name: str
+    scope: str
+    folder: str
+    private: str
+
+    @property
+    def paths(self) -> list[str]:
+        """Everything that may be there of it."""
+        return [f"{self.folder}/{self.name}", *(f"{self.private}.{end}" for end in ("env", "yaml", "log"))]
+
+
+def unit_place(hello: dict[str, Any], name: str) -> UnitPlace:
     root, home = hello.get("uid") == 0, str(hello.get("home") or "/root")
-    name = unit_name(recipe.name)
     private = f"{home}/.local/state/gpudeck/units/{name.removesuffix('.service')}"
     folder = "/etc/systemd/system" if root else f"{home}/.config/systemd/user"
+    return UnitPlace(name, "system" if root else "user", folder, private)
+
+
+def unit_files(hello: dict[str, Any], recipe: Recipe, start: Launch, secrets: Secrets, grace_s: float) -> UnitFiles:
+    """What would be written."""
+    place = unit_place(hello, unit_name(recipe.name))
+    private = place.private
     argv = (*start.argv, *(("--config", f"{private}.yaml") if secrets.flags else ()))
-    target = "multi-user.target" if root else "default.target"
+    target = "multi-user.target" if place.scope == "system" else "default.target"
     text = unit_text(recipe.name, argv, private, grace_s, target)
     files = {
-        f"{folder}/{name}": (text, 0o644),
+        f"{place.folder}/{place.name}": (text, 0o644),
         f"{private}.env": (
             "".join(f"{key}={_env(value)}\n" for key, value in {**start.env, **secrets.env}.items()),
             0o600,
@@ -48,7 +68,7 @@ def unit_files(hello: dict[str, Any], recipe: Recipe, start: Launch, secrets: Se
     }
     if secrets.flags:
         files[f"{private}.yaml"] = (yaml(secrets.flags).decode(), 0o600)
-    return UnitFiles(name, "system" if root else "user", files, f"{private}.log")
+    return UnitFiles(place.name, place.scope, files, f"{private}.log")
 
 
 def unit_text(recipe: str, argv: tuple[str, ...], private: str, grace_s: float, target: str) -> str:
@@ -105,16 +125,31 @@ async def install(box: Box, unit: UnitFiles) -> None:
     await box.agent.request("probe", name="servers", now=True)
 
 
-async def uninstall(box: Box, unit: UnitFiles) -> list[str]:
-    """Stop and disable the unit, then remove its files; the paths that were there."""
-    paths = [*unit.files, unit.log]
-    there = await box.agent.request("stat", paths=paths)
-    removed = [path for path, entry in zip(paths, there["entries"], strict=True) if entry is not None]
-    if not removed:
-        raise AgentError("not_found", f"there is no unit {unit.name} of this user")
-    await systemctl(box, unit.scope, "disable", "--now", unit.name, timeout_s=SYSTEMCTL_S)
+async def installed(box: Box) -> list[str]:
+    """The names of the units that were installed for this user. Raises AgentError, LinkLost."""
+    try:
+        listing = await box.agent.request("list", path=unit_place(box.agent.hello, "").folder)
+    except AgentError as error:
+        if error.code in ("not_found", "not_a_directory"):
+            return []
+        raise
+    names = sorted(str(entry["name"]) for entry in listing["entries"])
+    return [name for name in names if name.startswith(f"{OURS}serve-") and name.endswith(".service")]
+
+
+async def there(box: Box, name: str) -> list[str]:
+    """What there is of a unit: paths. Raises AgentError, LinkLost."""
+    paths = unit_place(box.agent.hello, name).paths
+    found = await box.agent.request("stat", paths=paths)
+    return [path for path, entry in zip(paths, found["entries"], strict=True) if entry is not None]
+
+
+async def uninstall(box: Box, name: str) -> list[str]:
+    """Stop and disable the unit, then remove its files; the paths that were there. Raises AgentError, LinkLost."""
+    scope, removed = unit_place(box.agent.hello, name).scope, await there(box, name)
+    await systemctl(box, scope, "disable", "--now", name, timeout_s=SYSTEMCTL_S)
     for path in removed:
         await box.agent.request("remove", path=path)
-    await systemctl(box, unit.scope, "daemon-reload", timeout_s=SYSTEMCTL_S)
+    await systemctl(box, scope, "daemon-reload", timeout_s=SYSTEMCTL_S)
     await box.agent.request("probe", name="servers", now=True)
     return removed

@@ -46,7 +46,7 @@ def test_unusable_data_sets_name_their_place(tmp_path: Path) -> None:
         dataset("random-ids", 10, 0)
     with pytest.raises(DatasetError, match="no category 'poems'"):
         dataset("own:poems", 0, 0)
-    with pytest.raises(DatasetError, match="cannot be read"):
+    with pytest.raises(DatasetError, match="there is no file"):
         dataset(str(tmp_path / "none.jsonl"), 0, 0)
     file = tmp_path / "mine.jsonl"
     file.write_text('{"text": "a"}\n{"answer": 3}\n')

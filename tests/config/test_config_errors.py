@@ -112,6 +112,11 @@ def test_bad_sweeps(
     assert part in caught.value.sentence
 
 
+def test_an_editors_byte_order_mark_and_its_line_ends_are_no_text(place: Place) -> None:
+    place.project("").write_bytes(b'\xef\xbb\xbf[recipes.a]\r\nmodel = "o/m"\r\n')
+    assert place.recipes().get("a").model == "o/m"
+
+
 def test_text_that_is_not_utf8_names_its_line(place: Place) -> None:
     file = place.user("")
     file.write_bytes(b"# fine\n# \xff\n")
