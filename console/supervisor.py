@@ -20,7 +20,7 @@ class Supervisor:
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     def start(self, name: str, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` under a name that no running task has."""
+        """Run `work` under a name that no running task has. Raises ValueError when one has it."""
         running = self._tasks.get(name)
         if running is not None and not running.done():
             work.close()

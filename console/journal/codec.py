@@ -43,7 +43,7 @@ def encode(stamped: Stamped) -> bytes:
 
 
 def decode_line(line: bytes) -> Line:
-    """Sequence number, time, kind, and the fields still as JSON."""
+    """Sequence number, time in seconds, kind, and the fields still as JSON. Raises BrokenLineError."""
     try:
         seq, t, kind, raw = _line.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -54,7 +54,7 @@ def decode_line(line: bytes) -> Line:
 
 
 def decode_fact(line: Line) -> Stamped:
-    """The fact of a line in the present schema. Unknown kinds and fields are kept."""
+    """The fact of a line in the present schema. Unknown kinds and fields are kept. Raises BrokenLineError."""
     seq, t, kind, raw = line
     decoder = _typed.get(kind)
     try:
@@ -74,7 +74,7 @@ def _is_suspect(raw: bytes) -> bool:
 
 
 def decode_fields(raw: msgspec.Raw | bytes) -> dict[str, Any]:
-    """The fields as plain data, every string cleaned."""
+    """The fields as plain data, every string cleaned. Raises BrokenLineError."""
     try:
         return msgspec.convert(clean_tree(msgspec.json.decode(raw)), dict[str, Any])
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
@@ -82,7 +82,7 @@ def decode_fields(raw: msgspec.Raw | bytes) -> dict[str, Any]:
 
 
 def build_fact(seq: int, t: float, kind: str, fields: dict[str, Any]) -> Stamped:
-    """A fact from plain, cleaned data."""
+    """A fact from plain, cleaned data. Raises BrokenLineError when a field has another type than its kind says."""
     known_kind = KINDS.get(kind)
     if known_kind is None:
         name = clean_tree(kind)

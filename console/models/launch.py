@@ -38,7 +38,8 @@ def launch(
 ) -> Launch:
     """The launch of a recipe. `model_path`, `draft_path`: absolute, proved, local; a repository id never gets here.
 
-    `secrets`: names of the recipe's secrets; those in capitals are environment variables.
+    `secrets`: names of the recipe's secrets; those in capitals are environment variables. Raises ValueError for a path
+    that is not absolute.
     """
     for path in filter(None, (model_path, draft_path)):
         if not path.startswith("/"):

@@ -125,7 +125,7 @@ def _chain(destination: Destination, ssh_config: Path | None, depth: int) -> tup
 
 
 def read_options(destination: Destination, ssh_config: Path | None) -> Options:
-    """What `ssh -G` prints, by lower-case keyword."""
+    """What `ssh -G` prints, by lower-case keyword. Raises SshConfigError."""
     if ssh_config is not None and not ssh_config.is_file():
         raise SshConfigError(f"The SSH config {ssh_config} does not exist.")
     if shutil.which("ssh") is None:

@@ -25,7 +25,10 @@ _DEFAULTS: Options = {
 
 
 def read_options_without_ssh(destination: Destination, ssh_config: Path | None) -> Options:
-    """The same shape as `ssh -G` gives. Host and Match lines are evaluated, the system-wide file is not read."""
+    """The same shape as `ssh -G` gives. Host and Match lines are evaluated, the system-wide file is not read.
+
+    Raises SshConfigError.
+    """
     path = ssh_config or Path("~/.ssh/config").expanduser()
     options: Options = dict(_DEFAULTS)
     try:

@@ -90,7 +90,7 @@ class Ways:
         return box
 
     def nvml(self, host: HostConfig) -> bytes:
-        """nvidia-ml-py's single file as it is installed here; the demo box plays its own."""
+        """nvidia-ml-py's single file as installed here; the demo box plays its own. Raises ModuleNotFoundError."""
         name = "console.demo.nvml" if host.name == DEMO else "pynvml"
         spec = importlib.util.find_spec(name)
         if spec is None or spec.origin is None:

@@ -54,6 +54,15 @@ def test_remaining_time_from_an_earlier_start() -> None:
     assert remaining_s("ready", 0, [first]) == Unknown("not starting: ready")
 
 
+def test_one_slow_start_moves_the_remaining_time_of_no_phase() -> None:
+    earlier = [
+        {"weights": 10.0, "kv": 2.0, "graphs": 20.0},
+        {"weights": 12.0, "kv": 3.0},
+        {"weights": 900.0, "kv": 99.0},
+    ]
+    assert remaining_s("weights", 5.0, earlier) == (12.0 - 5.0) + 3.0  # medians; graphs were captured in one of three
+
+
 def test_draft_seconds_are_their_own() -> None:
     seconds = phase_seconds(story_of(log_bytes(DFLASH)))
     assert (seconds["graphs"], seconds["draft_weights"], seconds["warmup"]) == (27, 3, 4)

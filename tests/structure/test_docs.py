@@ -44,6 +44,12 @@ def calls(page: Path) -> Iterator[list[str]]:
             yield words[1:]
 
 
+def anchors(page: Path) -> set[str]:
+    """What a `#` may name in a page: its headings."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 def flags_of(command: click.Command) -> set[str]:
     """The flags that a command or one of its subcommands takes."""
     own = {name for parameter in command.params for name in parameter.opts}
@@ -79,8 +85,9 @@ def test_a_wrong_command_line_would_be_found() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_relative_links_resolve(page: Path) -> None:
-    links = [link.partition("#")[0] for link in LINK.findall(page.read_text("utf-8")) if "://" not in link]
-    assert [link for link in links if link and not (page.parent / link).exists()] == []
+    links = [link.partition("#") for link in LINK.findall(page.read_text("utf-8")) if "://" not in link]
+    assert [link for link, _, _ in links if link and not (page.parent / link).exists()] == []
+    assert [part for link, _, part in links if part and part not in anchors(page.parent / link if link else page)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -115,6 +122,14 @@ def test_the_help_of_every_command_begins_with_examples_that_are_command_lines()
 def test_the_names_of_the_tour_are_said_to_exist_nowhere_else() -> None:
     named = [words[0] for examples in EXAMPLES.values() for line, _ in examples if (words := line.split()[1:])]
     assert set(named) - {"ct200", "--replay"} <= COMMANDS.keys()
+
+
+def test_the_architecture_names_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rooms = {path.stem for path in (ROOT / "console").iterdir() if not path.name.startswith("__")}
+    assert {room for room in rooms if f"`console/{room}`" not in page} == set()
+    named = set(re.findall(r"`console/(\w+)`", page))
+    assert named <= rooms
 
 
 def test_the_changelog_begins_with_this_version() -> None:
