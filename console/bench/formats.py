@@ -146,7 +146,7 @@ CSV_LEVELS = (
 
 
 def table_csv(runs: Sequence[Run]) -> str:
-    """One row a point; an unknown is an empty cell."""
+    """One row a point; an unknown is an empty cell. No text is a formula to a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     levels = [(name, level) for name in CSV_LEVELS for level in ("p50", "p95", "p99")]
@@ -155,9 +155,13 @@ def table_csv(runs: Sequence[Run]) -> str:
         for point in run.points:
             row = [getattr(point, name) for name in CSV_FIELDS]
             row += [getattr(getattr(point, name), level) for name, level in levels]
-            cells = [value if known(value) else "" for value in row]
-            writer.writerow([run.id, run.manifest.recipe, *cells, " ".join(point.flags)])
+            cells = [value if known(value) else "" for value in (run.id, run.manifest.recipe, *row)]
+            writer.writerow([*map(_cell, cells), " ".join(point.flags)])
     return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def document_json(runs: Sequence[Run], stamp: str) -> str:

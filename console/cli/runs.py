@@ -196,7 +196,10 @@ def import_run(flags: Flags, file: Path, recipe: str) -> int:
     """A result of SGLang, vLLM, GuideLLM or AIPerf as a run."""
     from console.bench.importers import import_file
 
-    data = file.read_bytes()
+    with file.open("rb") as stream:  # a pipe, too
+        data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise StopError(FAILED, f"{file} is larger than {MOST_BYTES >> 20} MiB.")
     try:
         seen = import_file(gunzip(data, MOST_BYTES) if data[:2] == b"\x1f\x8b" else data, file.name)
     except ValueError as error:

@@ -27,7 +27,8 @@ def key_lines(text: str) -> dict[Path, int]:
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
-        self.at = 0
+        self.at = self.marked = 0
+        self.line = 1
         self.lines: dict[Path, int] = {}
         self.arrays: dict[Path, int] = {}
 
@@ -49,7 +50,8 @@ class _Scanner:
 
     def mark(self, path: Path) -> None:
         """The first mention counts, for each table above, too."""
-        line = self.text.count("\n", 0, self.at) + 1
+        self.line += self.text.count("\n", self.marked, self.at)
+        self.marked, line = self.at, self.line
         for length in range(1, len(path) + 1):
             self.lines.setdefault(path[:length], line)
 

@@ -15,6 +15,10 @@ from console.config.records import DEFAULT, File, HostConfig, HostTable, Layer, 
 
 PROJECT_FILE = "gpudeck.toml"
 ENV_PREFIX = "GPUDECK_"
+_SSH_CONFIG_IN_PROJECT = (
+    "settings.ssh_config can run programs (ProxyCommand, Match exec): it belongs in your own config.toml, "
+    "not in a project's"
+)
 DEMO_DIR = "~/models"  # the demo box needs no configuration
 
 
@@ -96,6 +100,8 @@ def _setting_layers(
                 raise ConfigError(None, None, type_sentence(variable, str(error))) from None
     for document in documents:
         for name, value in document.fields(("settings",), Settings).items():
+            if name == "ssh_config" and document.layer == "project":
+                raise document.error(("settings", name), _SSH_CONFIG_IN_PROJECT)
             yield name, value, document.origin(("settings", name))
 
 

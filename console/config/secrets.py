@@ -9,6 +9,8 @@ from console.config.checks import is_variable
 from console.config.errors import ConfigError
 from console.config.records import Recipe
 
+MOST_BYTES = 1 << 20
+
 
 def read_secrets(
     recipe: Recipe, env: Mapping[str, str], ask: Callable[[str], str]
@@ -38,6 +40,7 @@ def _value(key: str, source: str, env: Mapping[str, str], ask: Callable[[str], s
 
 def _file_value(file: Path) -> tuple[str, str]:
     try:
-        return file.read_text("utf-8").strip(), f"{file} is empty"
+        with file.open("rb") as stream:  # a pipe, too
+            return stream.read(MOST_BYTES).decode("utf-8").strip(), f"{file} is empty"
     except (OSError, UnicodeDecodeError) as error:
         return "", f"{file} cannot be read ({error.__class__.__name__})"

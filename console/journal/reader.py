@@ -12,6 +12,7 @@ from console.events import Stamped
 from console.journal import codec
 from console.journal.header import SCHEMA, Header, RecordingError, decode_header
 from console.journal.upcast import UPCASTERS, Upcaster, upcast
+from console.values import open_regular
 
 MAX_LINE = 1024 * 1024  # the longest of ours, a plan, has a seventh
 MAX_WARNINGS = 50
@@ -33,7 +34,7 @@ class Recording:
         self.header: Header = self._read_header()
 
     def _open(self) -> IO[bytes]:
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             zipped = file.read(2) == _GZIP
         return cast(IO[bytes], gzip.open(self.path, "rb")) if zipped else self.path.open("rb")
 

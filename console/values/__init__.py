@@ -1,5 +1,6 @@
 """What a number or a remote string is. Imports nothing of ours."""
 
+from console.values.files import open_regular, read_regular
 from console.values.strict import gunzip, strict_json, too_deep
 from console.values.text import CleanText, clean, clean_lines, clean_tree
 from console.values.units import (
@@ -31,6 +32,8 @@ __all__ = [
     "format_ratio",
     "gunzip",
     "known",
+    "open_regular",
+    "read_regular",
     "strict_json",
     "to_json",
     "too_deep",

@@ -123,6 +123,12 @@ def test_latex_compiles_or_is_at_least_balanced(tmp_path: Path) -> None:
         assert subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t"])
+def test_no_text_of_a_csv_is_a_formula(sign: str) -> None:
+    (row, *_) = csv.DictReader(io.StringIO(formats.table_csv([a_run(f"{sign}cmd()", 1.0)])))
+    assert row["recipe"] == f"'{sign}cmd()"
+
+
 def test_csv_has_one_row_a_point_and_empty_cells_for_unknown() -> None:
     rows = list(csv.DictReader(io.StringIO(formats.table_csv(three()))))
     assert len(rows) == 27

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
+
+from . import strangers
+from .manifest import INDEX_BYTES
 
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json", "tokenizer_config.json")
 HEADER_LIMIT = 100 << 20
@@ -18,10 +20,10 @@ def expected_bytes(path: str) -> int | None:
             length = int.from_bytes(file.read(8), "little")
             if not 0 < length <= HEADER_LIMIT:
                 return None
-            header = json.loads(file.read(length).decode("utf-8"))
+            header = strangers.parse(file.read(length))
         ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
         return 8 + length + max(ends, default=0)
-    except (OSError, ValueError, KeyError, TypeError, IndexError):
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None
 
 
@@ -32,8 +34,7 @@ def shards_of(root: str) -> list[str]:
     found = set()
     for name in indexes:
         try:
-            with open(os.path.join(root, name), encoding="utf-8") as file:
-                found.update(json.load(file)["weight_map"].values())
+            found.update(strangers.shards(strangers.read_json(os.path.join(root, name), INDEX_BYTES)))
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
     return sorted(found) if indexes else [name for name in names if name.endswith(".safetensors")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import importlib
-import json
 import os
 from typing import Any, Sequence
 
+from . import strangers
 from .client import CALL_S, Client
 from .proof import seal
 
@@ -27,16 +27,25 @@ def select(paths: Sequence[str], include: Sequence[str], exclude: Sequence[str])
 
 
 def read_tree(client: Client, repo: str, commit: str) -> list[dict[str, Any]]:
-    """Every file of the commit, all pages: path, size (None when the Hub does not say), sha256 or git_sha1."""
+    """Every file of the commit, all pages: path, size (None when the Hub does not say), sha256 or git_sha1.
+
+    Raises ValueError for a file that would lie elsewhere: what differs is deleted and fetched again.
+    """
     files = []
     for item in client.library.HfApi().list_repo_tree(repo, recursive=True, revision=commit):
         if not hasattr(item, "size"):
             continue
+        if not strangers.inside(item.path):
+            raise ValueError(f"The Hub lists a file outside of the repository: {item.path!r}.")
         lfs = item.lfs
         sha256 = None if lfs is None else lfs["sha256"] if isinstance(lfs, dict) else lfs.sha256
         git_sha1 = item.blob_id if sha256 is None else None
-        files.append({"path": item.path, "size": item.size, "sha256": sha256, "git_sha1": git_sha1})
+        files.append({"path": item.path, "size": _size(item.size), "sha256": sha256, "git_sha1": git_sha1})
     return sorted(files, key=lambda file: str(file["path"]))
+
+
+def _size(told: Any) -> int | None:
+    return told if isinstance(told, int) and told >= 0 else None
 
 
 def probe_target(files: Sequence[dict[str, Any]]) -> str | None:
@@ -136,11 +145,12 @@ def index_facts(path: str, content: bytes, files: Sequence[dict[str, Any]]) -> d
     `absent`: shards that the commit's `files` do not hold, whatever was selected of them.
     """
     try:
-        index = json.loads(content.decode("utf-8"))
-        shards = sorted(set(index["weight_map"].values()))
+        index = strangers.parse(content)
+        shards = strangers.shards(index)
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
-    total = (index.get("metadata") or {}).get("total_size")
+    metadata = index.get("metadata")
+    total = metadata.get("total_size") if isinstance(metadata, dict) else None
     there = {file["path"] for file in files}
     known = int(total) if isinstance(total, (int, float)) else None
     return {"path": path, "total_size": known, "shards": shards, "absent": [one for one in shards if one not in there]}

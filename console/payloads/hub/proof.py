@@ -17,6 +17,9 @@ import os
 import tempfile
 from typing import Any, Iterable
 
+from . import strangers
+
+MOST_BYTES = 64 << 20
 FOLDER = os.path.join(".cache", "gpudeck")
 NAME = "proof.json"
 
@@ -27,13 +30,32 @@ def path_of(root: str) -> str:
 
 
 def read(root: str) -> dict[str, Any] | None:
-    """The proof, or None when there is none that can be read."""
+    """The proof, or None when there is none that can be read. A repository may bring one of its own: nothing in it
+    leads elsewhere."""
     try:
-        with open(path_of(root), encoding="utf-8") as file:
-            proof = json.load(file)
+        proof = strangers.read_json(path_of(root), MOST_BYTES)
     except (OSError, ValueError):
         return None
-    return proof if isinstance(proof, dict) and isinstance(proof.get("files"), dict) else None
+    return proof if isinstance(proof, dict) and _whole(proof) else None
+
+
+def _whole(proof: dict[str, Any]) -> bool:
+    files, bad = proof.get("files"), proof.get("bad")
+    return (
+        isinstance(files, dict)
+        and isinstance(bad, list)
+        and all(strangers.inside(path) and _is_entry(entry) for path, entry in files.items())
+        and all(isinstance(item, dict) and strangers.inside(item.get("path")) and "kind" in item for item in bad)
+    )
+
+
+def _is_entry(entry: Any) -> bool:
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("size"), int)
+        and isinstance(entry.get("proved"), (dict, type(None)))
+        and {"sha256", "git_sha1"} <= set(entry)
+    )
 
 
 def write(root: str, proof: dict[str, Any]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import time
 from typing import Any, Iterator
 
-from . import child, manifest, proof
+from . import child, manifest, proof, strangers
 from .client import Client, NoLibraryError
 from .hashing import Progress, hash_all, hash_file
 from .progress import LIBRARY_FOLDER, Rate, Reporter
@@ -177,8 +176,7 @@ def index_missing(root: str, known: Any) -> Iterator[dict[str, Any]]:
         if not name.endswith(".safetensors.index.json"):
             continue
         try:
-            with open(os.path.join(root, name), encoding="utf-8") as file:
-                shards = sorted(set(json.load(file)["weight_map"].values()))
+            shards = strangers.shards(strangers.read_json(os.path.join(root, name), manifest.INDEX_BYTES))
         except (OSError, ValueError, KeyError, AttributeError, TypeError):
             continue
         for shard in shards:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import struct
 from typing import Any
 
@@ -25,12 +26,15 @@ def read(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _file(path: str, name: str, groups: dict[str, list[int]]) -> dict[str, Any]:
-    size = os.stat(path).st_size
+    status = os.stat(path)
+    size = status.st_size
     row: dict[str, Any] = {"name": name, "size_bytes": size, "expected_bytes": None, "problem": ""}
     try:
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError("it is no regular file")
         with open(path, "rb") as stream:
             row["expected_bytes"] = _header(stream, size, groups)
-    except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, struct.error) as error:
         row["problem"] = f"{type(error).__name__}: {error}"
         return row
     if row["expected_bytes"] != size:
