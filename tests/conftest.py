@@ -33,3 +33,6 @@ def pytest_configure() -> None:
     for number, ordinary in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, ordinary)
+    from tests.support import idle  # only now: Textual reads the environment when it is imported
+
+    idle.install()
