@@ -22,6 +22,7 @@ _BLOCK = ("DFLASH", "DDTREE")
 _OTHER = "a drafter that was made for this target"
 _TREES = ("DDTREE", "NGRAM")
 _BASE_NAMES = ("target_model", "base_model", "target_model_name_or_path", "base_model_name_or_path")
+_OWN_WIDTH = "STANDALONE"  # a whole small model, which shares tokens with the target and no hidden states
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +67,8 @@ def _passed(pair: Pair) -> str:
         return "No speculation: nothing to check."
     said = f"{pair.algorithm} needs no drafter of its own."
     if pair.draft_id:
-        said = f"{pair.draft_id} matches the target: vocabulary, hidden size, layers, block size, heads, capture."
+        width = "" if pair.algorithm == _OWN_WIDTH else "hidden size, "
+        said = f"{pair.draft_id} matches the target: vocabulary, {width}layers, block size, heads, capture."
     seen = pair.exactness
     return f"{said} {_compared(seen)}" if seen is not None and seen.exact else said
 
@@ -101,7 +103,7 @@ def _match(pair: Pair) -> Iterator[Finding]:
         )
         return
     yield from _same(pair, pair.target, pair.draft, "vocab_size", "vocabulary")
-    if pair.algorithm != "STANDALONE":
+    if pair.algorithm != _OWN_WIDTH:
         yield from _same(pair, pair.target, pair.draft, "hidden_size", "hidden size")
     yield from _layers(pair, pair.target, pair.draft)
     yield from _block_size(pair, pair.draft)

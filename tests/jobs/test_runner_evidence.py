@@ -131,11 +131,16 @@ def test_prune_removes_what_has_ended(box: JobBox) -> None:
     drained(done)
     runs = box.run("sleep", "600")
     (box.root / "test-half").mkdir()
+    theirs = box.root.parent / "theirs"
+    theirs.mkdir()
+    (theirs / "kept").touch()
+    (box.root / "test-link").symlink_to(theirs)
     told = box.call("prune", all=False, dry_run=True)
     assert sorted(told["removed"]) == sorted([done.name, "test-half"])
     assert done.exists()
     assert box.call("prune", all=False)["running"] == [runs.name]
-    assert [path.name for path in box.root.glob("test-*")] == [runs.name]
+    assert {path.name for path in box.root.glob("test-*")} == {runs.name, "test-link"}
+    assert (theirs / "kept").exists()
 
 
 def test_prune_all_refuses_while_a_job_runs_and_then_lists_what_stays(box: JobBox, tmp_path: Path) -> None:

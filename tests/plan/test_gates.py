@@ -63,6 +63,14 @@ def test_a_drafter_that_does_not_belong(changes: dict[str, Any], rule: str, verd
     assert (gate.state, gate.verdict) == (rule, verdict), gate.sentence
 
 
+def test_a_whole_small_model_may_have_another_width_but_no_other_vocabulary() -> None:
+    small = {"num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 8, "vocab_size": 163840}
+    alone = pair(ModelConfig({**small, "hidden_size": 1024}), algorithm="STANDALONE")
+    assert (alone.verdict, "hidden size" in alone.sentence) == ("pass", False), alone.sentence
+    other = pair(ModelConfig({**small, "hidden_size": 1024, "vocab_size": 512}), algorithm="STANDALONE")
+    assert (other.verdict, other.state) == ("block", "vocab_size")
+
+
 def test_a_drafter_that_belongs() -> None:
     assert pair(kimi_drafter()).verdict == "pass"
     assert pair(kimi_drafter(target_model="somebody/kimi-k2.6")).verdict == "pass"

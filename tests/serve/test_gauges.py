@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from console.events.serve import ServerGauged, ServerUnproved
 from console.serve import smoke
 from console.serve.argv import differences, read_flags
 from console.serve.gauges import Gauges, read_get_load, read_loads, read_log, read_metrics
 from console.serve.live import live
-from console.values import Unknown, known
+from console.values import CleanText, Unknown, known
+from console.workers.server_gauging import Gauging
 from tests.support.sglang import CAPTURES, CPU, H200, capture_json, log_bytes, metric_rows, story_of
 
 
@@ -182,3 +184,11 @@ def test_request_is_one_chat_at_temperature_zero() -> None:
 
 def test_unknown_is_not_zero() -> None:
     assert Gauges(source="log").running == Unknown("this source does not have it")
+
+
+def test_a_server_is_unproved_by_three_silences_in_a_row_and_told_once() -> None:
+    gauging, loads = Gauging("box", CleanText("s1")), read_loads(capture_json(f"{CPU}/http/v1_loads.txt"))
+    answers = [None, None, loads, None, None, loads, None, None, None, None]
+    told = [[type(fact) for fact in gauging.take(answer, float(at))] for at, answer in enumerate(answers)]
+    heard: list[type] = [ServerGauged]
+    assert told == [[], [], heard, [], [], heard, [], [], [ServerUnproved], []]

@@ -25,7 +25,7 @@ def prune(request: dict[str, Any]) -> dict[str, Any]:
         answer: dict[str, Any] = {"removed": [], "running": running, "proofs": [], "adopted": []}
         models = _models(job for job in jobs.values() if job is not None)
         if not (request["all"] and running):
-            answer["removed"] = [job_id for job_id in jobs if job_id not in running]
+            answer["removed"] = [job_id for job_id in jobs if job_id not in running and not _is_link(job_id)]
             answer["proofs"] = [path for path in map(_proof, models) if os.path.isfile(path)] if request["all"] else []
             answer["adopted"] = _adopted() if request["all"] else []
             if not request.get("dry_run"):
@@ -36,15 +36,18 @@ def prune(request: dict[str, Any]) -> dict[str, Any]:
 
 def _remove(job_ids: list[str], proofs: list[str], adopted: list[str]) -> None:
     for job_id in job_ids:
-        path = folder.path_of(job_id)
-        if not os.path.islink(path):
-            shutil.rmtree(path)
+        shutil.rmtree(folder.path_of(job_id))
     for proof in proofs:
         os.unlink(proof)
         with contextlib.suppress(OSError):  # not empty: somebody else's
             os.rmdir(os.path.dirname(proof))
     for path in adopted:
         os.unlink(path)
+
+
+def _is_link(job_id: str) -> bool:
+    """Whoever put a link there has a directory of his own behind it, which is no job of ours."""
+    return os.path.islink(folder.path_of(job_id))
 
 
 def _adopted() -> list[str]:
