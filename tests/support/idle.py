@@ -1,4 +1,4 @@
-"""When an app is at rest. Textual takes a process that gets no processor for an idle one; here nothing is ready then."""
+"""When an app is at rest. Textual takes a process that gets no processor for idle; here nothing is ready then."""
 
 from __future__ import annotations
 
