@@ -69,9 +69,9 @@ def _link(host: HostState, _now: float) -> Iterator[Next]:
 def _host_key(host: HostState, _now: float) -> Iterator[Next]:
     key = host.link.host_key
     if isinstance(key, HostKeyChanged):
-        yield Next("fail", f"HOST KEY CHANGED for {key.target}: {key.file}:{key.line}", "enter")
+        yield Next("fail", f"HOST KEY CHANGED for {key.target}: {key.file}:{key.line}", "r")
     if isinstance(key, HostKeyAsked):
-        yield Next("warn", f"unknown host key of {key.target}: compare the fingerprint", "enter")
+        yield Next("warn", f"unknown host key of {key.target}: compare the fingerprint", "r")
 
 
 def _gpus(host: HostState, _now: float) -> Iterator[Next]:

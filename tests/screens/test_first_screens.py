@@ -14,6 +14,7 @@ from console.events.link import HostKeyAsked, HostKeyChanged, LinkChanged, NoteW
 from console.session.player import Player
 from console.session.replay import Replay
 from console.values import CleanText, Unknown
+from console.views.next import next_step
 from console.views.notable import notable
 from tests.support.frames import check_frame, frame
 from tests.support.played import PlayedSession, disks, gauges, gpus, link_up
@@ -208,6 +209,13 @@ async def test_a_changed_host_key_cannot_be_accepted() -> None:
     text = await shown(session, (120, 40), "tab", "right", "enter")
     assert not [asked for asked in session.controls.asked if asked[0] == "accept"]
     assert "HOST KEY CHANGED" in text
+
+
+@pytest.mark.parametrize("scene", ["host-key-unknown", "host-key-changed"])
+async def test_the_key_beside_a_host_key_asks_the_box_again_when_its_dialog_was_left(scene: str) -> None:
+    session = PlayedSession(*SCENES[scene], hosts=["ct200"])
+    await shown(session, (120, 40), "escape", next_step(session.state.hosts["ct200"], 0.0).key)
+    assert ("again", "ct200") in session.controls.asked
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
