@@ -60,7 +60,7 @@ def ticks(scale: Scale, count: int, values: Sequence[float] = ()) -> list[float]
     if not scale.log:
         return _round_ticks(scale, count)
     own = sorted({value for value in values if value > 0})
-    if 1 < len(own) <= max(2, count):
+    if 0 < len(own) <= max(2, count):
         return own
     base = 10.0 if scale.high / scale.low >= 10.0 ** max(2, count / 2) else 2.0
     first, last = math.ceil(math.log(scale.low, base) - 1e-9), math.floor(math.log(scale.high, base) + 1e-9)

@@ -15,6 +15,9 @@ Align = Literal["left", "right", "center"]
 StateKind = Literal["ok", "warn", "fail", "unknown", "busy", "stale", "off"]
 
 
+LEAST_HALVED = 7  # cells: below, both halves would say nothing
+
+
 class Cell(NamedTuple):
     """Text in one ink."""
 
@@ -103,9 +106,20 @@ def cut(text: str, width: int, ellipsis: str = "…") -> str:
     return set_cell_size(text, width - 1) + ellipsis
 
 
-def fit(text: str, width: int, align: Align = "left", ellipsis: str = "…") -> str:
-    """The text in exactly `width` cells."""
-    text = cut(text, width, ellipsis)
+def cut_middle(text: str, width: int, ellipsis: str = "…") -> str:
+    """The text in at most `width` cells with its beginning and its end: names and paths often begin alike."""
+    if width < LEAST_HALVED or width_of(text) <= width:
+        return cut(text, width, ellipsis)
+    head = (width - 1) // 2
+    begin, end = set_cell_size(text, head), text[-(width - 1 - head) :]
+    while width_of(end) > width - 1 - head:
+        end = end[1:]
+    return begin + ellipsis + end
+
+
+def fit(text: str, width: int, align: Align = "left", ellipsis: str = "…", *, middle: bool = False) -> str:
+    """The text in exactly `width` cells, cut at its end or in its middle."""
+    text = (cut_middle if middle else cut)(text, width, ellipsis)
     spare = width - width_of(text)
     if spare <= 0:
         return text

@@ -85,8 +85,7 @@ class NoticeDialog(Dialog[bool]):
     """Says something that a person must know and cannot change here. `level` is the ink of the title."""
 
     def __init__(self, title: str, rows: Sequence[tuple[str, str]], *, level: str = "warn") -> None:
-        headline = Line((Cell(title, f"{level} strong"),))
-        super().__init__(title, [headline, Line(), *data_lines(rows)], no="Close", yes="", classes=f"-{level}")
+        super().__init__(title, data_lines(rows), no="Close", yes="", classes=f"-{level}")
 
     def accept(self) -> None:
         """There is nothing to accept."""

@@ -16,14 +16,15 @@ FREE_BAR_WIDTH = 12
 SHORT_ITEM = 20
 LONGEST_UNIT = 5
 _NUMBER = re.compile(r"\W*\d[\d.,]* ")
-_SIGNS = frozenset(f"{sign} " for sign in "±≥≤=≈")
+_BEFORE_NUMBERS = frozenset(f"{word} " for word in ("±", "≥", "≤", "=", "≈", "pid", "GPU", "port", "exit", "Xid"))
 _WORD = re.compile(r"[^ ]+ *| +")
 
 
 class Column(NamedTuple):
     """A table column. `width` is its least width in cells, `flex` its share of what is left over.
 
-    `priority` 0 always stays; the highest is dropped first when the table is narrow.
+    `priority` 0 always stays; the highest is dropped first when the table is narrow. What has no room is cut at its
+    end, with `middle` in its middle.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Column(NamedTuple):
     flex: int = 0
     align: Align = "left"
     priority: int = 0
+    middle: bool = False
 
 
 class Placed(NamedTuple):
@@ -87,13 +89,14 @@ def piece_spans(piece: Piece, glyphs: Glyphs, width: int = 0) -> list[Span]:
     return bar_spans(piece, size, glyphs) if isinstance(piece, Bar) else spark_spans(piece, size, glyphs)
 
 
-def cell_spans(piece: Piece, width: int, align: Align, glyphs: Glyphs) -> list[Span]:
-    """A piece in exactly `width` cells."""
+def cell_spans(piece: Piece, width: int, column: Column, glyphs: Glyphs) -> list[Span]:
+    """A piece in exactly `width` cells, as the column has it."""
     if isinstance(piece, Bar | Spark):
         piece = piece._replace(width=0)
     spans = piece_spans(piece, glyphs, width)
     if len(spans) == 1:
-        return [Span(fit(spans[0].text, width, align, glyphs.ellipsis), spans[0].ink)]
+        text = fit(spans[0].text, width, column.align, glyphs.ellipsis, middle=column.middle)
+        return [Span(text, spans[0].ink)]
     return spans
 
 
@@ -106,7 +109,7 @@ def row_spans(
         if spans:
             spans.append(Span(" "))
         piece = cells[index] if index < len(cells) else Cell("")
-        spans += cell_spans(piece, width, columns[index].align, glyphs)
+        spans += cell_spans(piece, width, columns[index], glyphs)
     return spans
 
 
@@ -188,10 +191,10 @@ def _whole(item: list[list[Span]], most: int) -> list[list[Span]]:
 
 
 def _inseparable(before: str, word: str) -> bool:
-    """A number and its unit, a sign and its number."""
+    """A number and its unit, a number and its sign or name."""
     if _NUMBER.fullmatch(before):
         return width_of(word.rstrip()) <= LONGEST_UNIT
-    return before in _SIGNS and word[:1].isdigit()
+    return before in _BEFORE_NUMBERS and word[:1].isdigit()
 
 
 def _words(spans: Sequence[Span], most: int) -> list[list[Span]]:

@@ -8,6 +8,7 @@ from textual.events import Resize
 from textual.geometry import Size
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.widget import Widget
 
 from widgets.cells import Cell, Line
 from widgets.layout import line_spans, overlay, wrap_line
@@ -73,10 +74,25 @@ class Lines(Painted):
         width = self.size.width
         if index >= len(self._shown):
             return Strip.blank(width, self.ink(""))
-        spans = line_spans(self._shown[index], width, self.glyphs)
+        line = self._shown[index]
+        if self._last_in_sight(y):
+            line = Line((*line.left, Cell(f" {self.glyphs.ellipsis}", "dim")), line.right)
+        spans = line_spans(line, width, self.glyphs)
         if self.text_selection and (span := self.text_selection.get_span(index)):
             spans = overlay(spans, *span, "selection")
         return self.strip(spans, width).apply_offsets(0, index)
+
+    def _last_in_sight(self, y: int) -> bool:
+        """Whether the frame around ends at this line, and something behind it has no room."""
+        around = self.parent
+        if not isinstance(around, Widget) or around.show_vertical_scrollbar:
+            return False
+        bottom = around.content_region.bottom
+        if self.content_region.y + y + 1 != bottom:
+            return False
+        behind = around.children[around.children.index(self) + 1 :]
+        hidden = any(one.display and one.region and one.region.y >= bottom for one in behind)
+        return hidden or y + self.scroll_offset.y + 1 < len(self._shown)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The selected text as it is shown, for Textual's copy."""

@@ -57,8 +57,11 @@ class LogView(Painted, can_focus=True):
             super().__init__()
             self.view = view
 
-    def __init__(self, *, capacity: int = RING, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self, *, capacity: int = RING, empty: str = "", id: str | None = None, classes: str | None = None
+    ) -> None:
         super().__init__(id=id, classes=classes)
+        self._empty = empty
         self.follow = True
         self.new_lines = 0
         self._ring = LogRing(capacity)
@@ -168,6 +171,8 @@ class LogView(Painted, can_focus=True):
         pill = self._pill() if y == self.scrollable_content_region.height - 1 else ""
         spans: list[Span] = []
         number = shown[at] if at < len(shown) else None
+        if not shown and y == 0:
+            spans = [Span(self._empty, "dim")]
         if number is not None:
             spans = cut_spans(self._line(number), width - len(pill), self.glyphs.ellipsis)
         strip = self.strip(spans, width - len(pill))

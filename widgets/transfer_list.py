@@ -23,7 +23,7 @@ class Transfer(NamedTuple):
 
 
 COLUMNS = (
-    Column("name", 14, flex=3),
+    Column("name", 14, flex=3, middle=True),
     Column("state", 11),
     Column("progress", 8, flex=1, priority=3),
     Column("%", 4, align="right"),

@@ -39,6 +39,7 @@ class DeckScreen(Kept, Screen[None]):
         yield NextLine(id="next")
         yield from self.body()
         if deck_of(self).player is not None:
+            self.add_class("-replay")
             yield Lines(id="replay-bar")
         else:
             yield Lines(id="note", wrap=True)

@@ -13,12 +13,12 @@ from console.intents import key_of
 from console.screens.base import DeckScreen
 from console.screens.charts import chart_of
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane, Named, fill
+from console.screens.pane import DeckPane, Named, fill, sentence
 from console.state.bench import BenchRun
 from console.values import Unknown
 from console.views.bench import POINT_HEAD
 from console.views.bench_pane import causes, curve_figures, headline, latest, live_figure, point_rows, utilisation
-from widgets.cells import Cell, Line, Row, State, StateKind
+from widgets.cells import Cell, Row, State, StateKind
 from widgets.chart import ChartView
 from widgets.layout import Column
 from widgets.line_table import LineTable
@@ -64,8 +64,8 @@ class BenchPane(DeckPane):
         refused = frame.host.bench.refused if frame.host else ""
         head = [(f"not measured: {refused}", "warn")] if refused else []
         head += headline(run, frame.now, utilisation(frame.host)) if run else []
-        fill(self._head, [Line((Cell(text, ink),)) for text, ink in head])
-        fill(self._causes, [Line((Cell(text, "dim"),)) for text in causes(run)] if run else [])
+        fill(self._head, [sentence(text, ink) for text, ink in head])
+        fill(self._causes, [sentence(text, "dim") for text in causes(run)] if run else [])
         if run is None:
             key = key_of("bench", frame.table)
             self._table.set_empty(f"nothing is measured here yet: {key} measures the running server")

@@ -15,11 +15,11 @@ from widgets.line_table import LineTable
 from widgets.lines import Lines
 
 COLUMNS = (
-    Column("mount", 9, flex=2),
+    Column("mount", 8, flex=2, middle=True),
     Column("used", 6, flex=1, priority=2),
-    Column("", 4, align="right", priority=1),
+    Column("%", 4, align="right", priority=1),
     Column("left", 8, align="right"),
-    Column("state", 11, flex=1),
+    Column("state", 13, flex=1),
     Column("type", 5, flex=2, priority=3),
 )
 STALE_S = 15.0  # three intervals of the agent's probe

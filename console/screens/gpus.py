@@ -21,7 +21,7 @@ from widgets.lines import Lines
 COLUMNS = (
     Column("#", 2, align="right"),
     Column("util", 6, flex=2, priority=2),
-    Column("", 4, align="right"),
+    Column("%", 4, align="right"),
     Column("memory", 6, flex=3, priority=3),
     Column("GiB", 11, align="right"),
     Column("°C", 4, align="right"),
@@ -29,7 +29,7 @@ COLUMNS = (
     Column("MHz", 5, align="right", priority=5),
     Column("state", 9),
     Column("last minutes", 12, flex=2, priority=6),
-    Column("owner", 12, flex=4, priority=4),
+    Column("owner", 15, flex=4, priority=4),
 )
 HEALTH_COLUMNS = (
     Column("#", 2, align="right"),

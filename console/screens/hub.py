@@ -12,7 +12,7 @@ from console.events.hub import StoredModel
 from console.intents import spoken
 from console.screens.base import DeckScreen
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane
+from console.screens.pane import DeckPane, sentence
 from console.values import Unknown, format_gb, known
 from console.views.hub import RepoRow, proof_kind, repo_rows, token_line
 from console.views.hub_models import detail_lines, stored_models, users_of
@@ -24,17 +24,17 @@ from widgets.lines import Lines
 from widgets.transfer_list import Transfer, TransferList
 
 COLUMNS = (
-    Column("repository", 14, flex=2),
-    Column("access", 14, flex=1),
+    Column("repository", 14, flex=3, middle=True),
+    Column("access", 12, flex=1),
     Column("size", 9, align="right", priority=1),
-    Column("proof", 13),
+    Column("proof", 8, flex=2),
     Column("where", 8, flex=3, priority=2),
 )
 STORED = (
     Column("size", 9, align="right"),
     Column("proof", 13),
-    Column("where", 14, flex=3),
-    Column("", 10, flex=2, priority=1),
+    Column("where", 14, flex=8, middle=True),
+    Column("", 10, flex=3, priority=1),
     Column("device", 8, priority=2),
 )
 
@@ -97,9 +97,7 @@ class HubDetailPane(DeckPane):
 
     def show(self, frame: Frame) -> None:
         if frame.host is not None:
-            self._lines.set_lines(
-                [Line((Cell(spoken(text, frame.table), ink),)) for text, ink in detail_lines(frame.host)]
-            )
+            self._lines.set_lines([sentence(spoken(text, frame.table), ink) for text, ink in detail_lines(frame.host)])
 
 
 class StoredPane(DeckPane):

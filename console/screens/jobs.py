@@ -10,17 +10,17 @@ from textual.widget import Widget
 
 from console.screens.base import DeckScreen
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane
+from console.screens.pane import DeckPane, sentence
 from console.values import Unknown, known
 from console.views.jobs import JobRow, find_job, job_rows, job_texts
-from widgets.cells import Cell, Line, Row, State, StateKind
+from widgets.cells import Cell, Row, State, StateKind
 from widgets.layout import Column
 from widgets.line_table import LineTable
 from widgets.lines import Lines
 
 COLUMNS = (
     Column("kind", 8),
-    Column("target", 14, flex=3),
+    Column("target", 14, flex=3, middle=True),
     Column("state", 16),
     Column("time", 10, align="right", priority=1),
     Column("by", 12, flex=1, priority=2),
@@ -94,10 +94,10 @@ class JobPane(DeckPane):
     def show(self, frame: Frame) -> None:
         host = frame.host
         job = find_job(host, self._shown) if host else None
-        lines = [Line((Cell(text),)) for text in job_texts(job)] if job else []
+        lines = [sentence(text) for text in job_texts(job)] if job else []
         failed = host.jobs.failed if host else None
         if failed is not None and failed.job == self._shown:
-            lines.append(Line((Cell(f"  {failed.action} refused: {failed.reason}", "warn"),)))
+            lines.append(sentence(f"  {failed.action} refused: {failed.reason}", "warn"))
         self._lines.set_lines(lines)
 
 

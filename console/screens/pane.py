@@ -11,7 +11,7 @@ from console.intents import Intent, key_of
 from console.screens.deck import deck_of
 from console.screens.frame import STALE_S, Frame, stale_text
 from console.values import Unknown, known
-from widgets.cells import Line
+from widgets.cells import Cell, Line
 from widgets.lines import Lines
 from widgets.pane import Hint, Pane
 
@@ -27,6 +27,11 @@ def fill(widget: Lines, lines: Sequence[Line]) -> None:
     """Show these lines; without any, the widget takes no room."""
     widget.display = bool(lines)
     widget.set_lines(lines)
+
+
+def sentence(text: str, ink: str = "") -> Line:
+    """One of several sentences: where it wraps it hangs, so that the next one is seen to begin."""
+    return Line((Cell(text, ink),), indent=len(text) - len(text.lstrip()) + 2)
 
 
 def _older(data_t: float | Unknown, heard_t: float | Unknown) -> float | Unknown:

@@ -21,6 +21,7 @@ from console.views.plan import (
     engine_lines,
     fit_rows,
     fit_sentence,
+    fit_sources,
     gate_rows,
     served_line,
 )
@@ -28,7 +29,8 @@ from widgets.cells import Cell, Line, State, StateKind
 from widgets.gate_list import Gate, GateList
 from widgets.lines import Lines
 
-BAR_WIDTH = 28
+BAR_WIDTH = 28  # at most; what the text beside it leaves
+BAR_TEXT = 64
 # The ink of each part; its letter alone is enough.
 INKS = {"weights": "series-0", "draft": "series-1", "kv": "series-2", "foreign": "warn"}
 
@@ -71,8 +73,15 @@ class FitPane(DeckPane):
             self._lines.set_lines([_no_plan(frame)])
             return
         rows = fit_rows(plan)
-        legend = [Line((Cell(LEGEND, "dim"),))] if rows else []
-        self._lines.set_lines([Line((Cell(fit_sentence(plan)),)), *map(_bar, rows), *legend])
+        notes = [LEGEND, fit_sources(plan)] if rows else []
+        bar_width = max(8, min(BAR_WIDTH, self.size.width - BAR_TEXT))
+        self._lines.set_lines(
+            [
+                Line((Cell(fit_sentence(plan)),)),
+                *(_bar(row, bar_width) for row in rows),
+                *(Line((Cell(note, "dim"),)) for note in notes if note),
+            ]
+        )
 
 
 class PlanScreen(DeckScreen):
@@ -105,12 +114,12 @@ def _title(plan: Checked) -> list[Line]:
     return [head, Line((Cell(served, "dim"),))] if served else [head]
 
 
-def _bar(row: FitRow) -> Line:
+def _bar(row: FitRow, width: int) -> Line:
     pieces = [Cell(f"{row.label:>3} ")]
     used = 0
     for part in row.parts:
-        cells = max(1, round(part.ratio * BAR_WIDTH))
-        pieces.append(Cell(LETTERS[part.name] * min(cells, BAR_WIDTH - used), INKS.get(part.name, "dim")))
-        used = min(BAR_WIDTH, used + cells)
-    pieces += [Cell("·" * (BAR_WIDTH - used), "track"), Cell(f" {row.text}", "label")]
-    return Line(tuple(pieces))
+        cells = max(1, round(part.ratio * width))
+        pieces.append(Cell(LETTERS[part.name] * min(cells, width - used), INKS.get(part.name, "dim")))
+        used = min(width, used + cells)
+    pieces += [Cell("·" * (width - used), "track"), Cell(f" {row.text}", "label")]
+    return Line(tuple(pieces), indent=4)

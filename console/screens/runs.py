@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from textual.containers import Vertical
+from textual.screen import Screen
 from textual.widget import Widget
 
 from console.events.bench import StoredRun
+from console.intents import key_of
 from console.screens.deck import deck_of
 from console.screens.frame import Frame
 from console.screens.pane import DeckPane
@@ -22,7 +25,7 @@ from widgets.lines import Lines
 COLUMNS = (
     Column("mark", 10),
     Column("measured", 16, priority=2),
-    Column("recipe", 16, flex=3),
+    Column("recipe", 16, flex=3, middle=True),
     Column("host", 10, flex=1, priority=3),
     Column("preset", 8, priority=4),
     Column("points", 6, align="right", priority=1),
@@ -35,10 +38,14 @@ class RunsPane(DeckPane):
     """All runs of this laptop, newest first."""
 
     def __init__(self) -> None:
-        self.table = LineTable(COLUMNS, cursor=True, empty="no runs yet: `gpudeck bench HOST`", id="runs-table")
+        self.table = LineTable(COLUMNS, cursor=True, id="runs-table")
         self.bar = FindBar(id="runs-bar")
         self._revision = -1
         super().__init__("Runs", self.table, self.bar, focusable=True, id="runs")
+
+    def on_mount(self) -> None:
+        key = key_of("bench", deck_of(cast("Screen[None]", self.screen)).table)
+        self.table.set_empty(f"no runs yet: {key} measures the running server")
 
     def paint(self, frame: Frame) -> None:
         """The runs belong to the session, not to a box."""

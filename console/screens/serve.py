@@ -12,7 +12,7 @@ from textual.widget import Widget
 from console.events.serve import LogRow, ServerProgressed
 from console.screens.deck import deck_of
 from console.screens.frame import Frame
-from console.screens.pane import DeckPane, Named, fill
+from console.screens.pane import DeckPane, Named, fill, sentence
 from console.screens.searching import SearchScreen
 from console.state.serve import LogGap, ServerState
 from console.values import Unknown, format_duration, known
@@ -36,6 +36,7 @@ from widgets.log_lines import LogLine
 from widgets.log_view import LogView
 from widgets.phase_bar import Phase, PhaseBar
 
+ROOM_FOR_BARS = 90
 _STEP_KINDS: dict[str, StateKind] = {"done": "ok", "active": "busy", "failed": "fail", "ahead": "off"}
 
 
@@ -74,25 +75,26 @@ class ServerPane(DeckPane):
             text = "no server runs on this box" if known(listed) else f"unknown: {listed.reason}"
             self._head.set_lines([Line((Cell(text, "dim"),))])
             self._show_phases([])
-            fill(self._said, [Line((Cell(text, ink),)) for text, ink in deploy_said(host)])
+            fill(self._said, [sentence(text, ink) for text, ink in deploy_said(host)])
             return
         word = State(cast(StateKind, server_kind(server)), headline(server))
-        self._head.set_lines([Line((word, Cell(f"  {title_text(host, server)}", "label"))), *_load(gauges(server))])
+        load = _load(gauges(server), bars=self.size.width >= ROOM_FOR_BARS)
+        self._head.set_lines([Line((word, Cell(f"  {title_text(host, server)}", "label"))), *load])
         self._show_phases([_phase(step) for step in phase_steps(server, frame.now)])
-        fill(self._said, [Line((Cell(text, ink),)) for text, ink in said(host, server, frame.now)])
+        fill(self._said, [sentence(text, ink) for text, ink in said(host, server, frame.now)])
 
     def _show_phases(self, phases: list[Phase]) -> None:
         self._phases.display = bool(phases)
         self._phases.set_phases(phases)
 
 
-def _load(shown: list[Gauge]) -> list[Line]:
+def _load(shown: list[Gauge], *, bars: bool) -> list[Line]:
     pieces: list[Piece] = []
     for gauge in shown:
         pieces.append(Cell(("  " if pieces else "") + gauge.text, "dim" if gauge.stale else "strong"))
         if gauge.name in ("running", "queued"):
             pieces.append(Cell(f" {gauge.name}", "label"))
-        if gauge.ratio is not None:
+        if gauge.ratio is not None and bars:
             pieces += [Cell(" "), Bar(gauge.ratio, width=10)]
     if any(gauge.stale for gauge in shown):
         pieces.append(Cell("  stale", "stale"))
@@ -114,7 +116,7 @@ class LogPane(DeckPane):
     hints: ClassVar = (Named("find", "find"), Named("filter", "filter"))
 
     def __init__(self) -> None:
-        self.view = LogView(id="server-log")
+        self.view = LogView(empty="nothing was logged yet", id="server-log")
         self.bar = FindBar(id="log-bar")
         self._shown: tuple[str, int] = ("", 0)
         self._older: object = None

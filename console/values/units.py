@@ -53,12 +53,12 @@ def format_rate(value: Number) -> str:
 
 def format_percent(value: Number, digits: int = 0) -> str:
     """A percentage that is already in percent: `97 %`."""
-    return f"{value:.{digits}f} %" if known(value) else "unknown"
+    return f"{value:.{digits}f}%" if known(value) else "unknown"
 
 
 def format_ratio(value: Number, digits: int = 0) -> str:
     """A ratio 0…1 as a percentage."""
-    return f"{value * 100:.{digits}f} %" if known(value) else "unknown"
+    return f"{value * 100:.{digits}f}%" if known(value) else "unknown"
 
 
 def format_duration(seconds: Number) -> str:

@@ -86,10 +86,16 @@ def _word(host: HostState, disk: Disk, used: float | None) -> tuple[str, str]:
     if state != "ok":
         return _KINDS[state], state.replace("_", " ")
     left_s = full_in_s(host, disk)
-    if known(left_s) and left_s < SOON_S:
-        return "fail" if left_s < VERY_SOON_S else "warn", f"full in {format_duration(left_s)}"
+    soon_s = VERY_SOON_S if disk.is_ram else SOON_S  # what programs take of a RAM disk's memory, they give back
+    if known(left_s) and left_s < soon_s:
+        return "fail" if left_s < VERY_SOON_S else "warn", f"full in {_minutes(left_s)}"
     low = used is not None and used > 1 - LOW_RATIO and known(disk.available_bytes) and disk.available_bytes < LOW_BYTES
     return ("warn", "low") if low and not disk.is_ram else ("ok", "ok")
+
+
+def _minutes(seconds: float) -> str:
+    """An estimate needs no seconds."""
+    return format_duration(seconds) if seconds < 60 else f"{seconds / 60:.0f} min"
 
 
 def _detail(disk: Disk) -> str:

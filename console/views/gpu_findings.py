@@ -45,7 +45,7 @@ def _spinning(gpu: Gpu, now_t: float) -> Iterator[Finding]:
     watts = f"{gpu.gauges.power_w:.0f} W" if known(gpu.gauges.power_w) else "idle watts"
     yield Finding(
         "fail" if lasts >= SPIN_FAIL_S else "warn",
-        f"spin-hang suspected: {gpu.gauges.util_pct} % utilised at {watts} for {format_duration(lasts)}, "
+        f"spin-hang suspected: {gpu.gauges.util_pct}% utilised at {watts} for {format_duration(lasts)}, "
         "a collective that never completes looks like this",
         "SPIN?",
     )

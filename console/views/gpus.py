@@ -121,9 +121,10 @@ def process_text(process: GpuProcess) -> str:
 
 
 def program(command: str) -> str:
-    """The program in a command line: `sglang.launch_server` for `/v/bin/python3 -m sglang.launch_server …`."""
+    """The program in a command line: `sglang.launch_server` for `/v/bin/python3 -m sglang.launch_server …`,
+    `sglang TP0` for the name that a worker of SGLang gives itself."""
     words = command.split() or [command]
-    name = words[0].rsplit("/", 1)[-1]
+    name = words[0].rsplit("/", 1)[-1].replace("sglang::scheduler_", "sglang ")
     if not name.startswith("python") or len(words) < 2:
         return name
     if "-m" in words[1:-1]:
@@ -136,14 +137,16 @@ def gpu_summary(host: HostState) -> str:
     """The line below the table: mean utilisation, memory and power of all, the last Xid."""
     gpus = host.hardware.gpus
     gauges = [gpu.gauges for gpu in gpus.values() if gpu.gauges] if known(gpus) else []
+    wholes = [gpu.identity.memory_total_bytes for gpu in gpus.values()] if known(gpus) else []
     utils = [one.util_pct for one in gauges if known(one.util_pct)]
     used = [one.memory_used_bytes for one in gauges if known(one.memory_used_bytes)]
     watts = [one.power_w for one in gauges if known(one.power_w)]
     parts = []
     if utils:
-        parts.append(f"mean {sum(utils) / len(utils):.0f}%")
+        parts.append(f"mean util {sum(utils) / len(utils):.0f}%")
     if used:
-        parts.append(f"{sum(used) / GIB:.0f} GiB used")
+        whole = sum(one for one in wholes if known(one))
+        parts.append(f"{sum(used) / GIB:.0f}/{whole / GIB:.0f} GiB")
     if watts:
         parts.append(f"{sum(watts) / 1000:.1f} kW")
     if host.hardware.xids:

@@ -37,7 +37,16 @@ def job_row(job: Job, wall_s: float) -> JobRow:
     kind, word = state_word(job)
     end = wall_s if job.state == "running" else job.ended_s
     age = format_duration(max(0.0, end - job.created_s)) if known(end) else "unknown"
-    return JobRow(job.id, job.kind, job.key, kind, word, age, job.by, detail(job))
+    return JobRow(job.id, job.kind, target(job), kind, word, age, job.by, detail(job))
+
+
+def target(job: Job) -> str:
+    """What it works on, as a person calls it: the repository, the recipe with its port; else its key."""
+    manifest = job.meta.get("manifest")
+    named = job.meta.get("repo") or job.meta.get("recipe") or (isinstance(manifest, dict) and manifest.get("recipe"))
+    if not isinstance(named, str):
+        return job.key
+    return named if "repo" in job.meta else f"{named} {job.key.replace('port ', ':')}"
 
 
 def state_word(job: Job) -> tuple[str, str]:

@@ -131,13 +131,16 @@ def _row(gpu: dict[str, Any], index: int) -> FitRow:
 
 
 def fit_sentence(plan: Checked) -> str:
-    """What the bars say, in one sentence, with where the numbers come from."""
+    """What the bars say, in one sentence."""
     gate = _memory(plan)
-    if gate is None:
-        return "The memory has not been planned yet."
-    sources = gate.numbers.get("sources", {})
-    told = ", ".join(f"{name}: {source}" for name, source in sources.items())
-    return f"{gate.sentence} ({told})" if told else gate.sentence
+    return gate.sentence if gate else "The memory has not been planned yet."
+
+
+def fit_sources(plan: Checked) -> str:
+    """Where the numbers come from; empty without numbers."""
+    gate = _memory(plan)
+    sources = gate.numbers.get("sources", {}) if gate else {}
+    return "; ".join(f"{name}: {source}" for name, source in sources.items())
 
 
 def engine_lines(plans: Plans) -> list[str]:
@@ -161,7 +164,7 @@ def served_line(plan: Checked) -> str:
         return ""
     why = module.reason if isinstance(module, Unknown) else "not known"
     where = f"sglang.srt.models.{module}" if isinstance(module, str) else why
-    ready = ", ".join(numbers.get("ready_recipes") or ()) or "none yet"
+    ready = ", ".join(numbers.get("ready_recipes") or ()) or "none"
     return f"{name} → {where}; READY on this box before: {ready}"
 
 

@@ -54,8 +54,8 @@ def test_the_other_formats() -> None:
     assert format_gb(6.5e9) == "6.5 GB"
     assert format_gib(2**30) == "1.0 GiB"
     assert format_rate(612e6) == "612.0 MB/s"
-    assert format_percent(97.4) == "97 %"
-    assert format_ratio(0.418, 1) == "41.8 %"
+    assert format_percent(97.4) == "97%"
+    assert format_ratio(0.418, 1) == "41.8%"
 
 
 @given(st.integers(min_value=0, max_value=10**17))

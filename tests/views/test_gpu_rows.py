@@ -173,7 +173,7 @@ def test_owners_are_programs_and_those_of_other_namespaces_are_numbers() -> None
 @pytest.mark.parametrize(
     ("command", "name"),
     [
-        ("sglang::scheduler_TP0", "sglang::scheduler_TP0"),
+        ("sglang::scheduler_TP0", "sglang TP0"),
         ("/usr/bin/python3 /home/x/train.py --lr 1", "train.py"),
         ("/usr/bin/python3 -u run.py", "run.py"),
         ("python", "python"),

@@ -14,6 +14,7 @@ from widgets.cells import (
     Spark,
     State,
     cut,
+    cut_middle,
     cut_spans,
     fit,
     printable,
@@ -21,7 +22,7 @@ from widgets.cells import (
     width_of,
 )
 from widgets.glyphs import ASCII, UNICODE
-from widgets.layout import Column, line_spans, place_columns, row_spans, wrap_line
+from widgets.layout import Column, Placed, line_spans, place_columns, row_spans, wrap_line
 
 TEXTS = st.text(st.sampled_from("ab 模型é́🙂[]/\\ｆ-…°"), max_size=40)
 WIDTHS = st.integers(0, 60)
@@ -121,6 +122,22 @@ def test_wrapping_keeps_every_word_and_fits(words: list[str], width: int) -> Non
         assert "".join(texts).replace(" ", "") == "✓x" + "".join(words)
         assert all(cell_len(text) <= width for text in texts)
         assert all(text.startswith("  ") for text in texts[1:])
+
+
+@given(TEXTS, st.integers(0, 40))
+def test_a_cut_in_the_middle_fits_and_shows_both_ends(text: str, width: int) -> None:
+    shown = cut_middle(text, width)
+    assert width_of(shown) <= width
+    assert shown == text or "…" in shown or not width
+    if "…" in shown and width >= 7:
+        assert shown[0] == text[0]
+
+
+def test_names_that_begin_alike_do_not_look_alike() -> None:
+    column = Column("repository", 14, middle=True)
+    names = ["moonshotai/Kimi-K2.6", "moonshotai/Kimi-K2.6-DFlash"]
+    shown = ["".join(s.text for s in row_spans([Cell(n)], [column], [Placed(0, 14)], UNICODE)) for n in names]
+    assert shown == ["moonsh…mi-K2.6", "moonsh…-DFlash"]
 
 
 def wrapped(width: int, *pieces: Cell | Bar, indent: int = 0) -> list[str]:
