@@ -14,6 +14,7 @@ from typing import Any
 from . import processes
 from .calls import Call, OpError, encode
 from .files import write
+from .jobs import distrust
 from .machine import text_of
 from .masking import mask_argv
 from .units import own_unit
@@ -34,8 +35,11 @@ def path_of(pid: int, start: int, unit: str = "", scope: str = "") -> str:
 
 def record_of(pid: int, start: int, unit: str = "", scope: str = "") -> dict[str, Any] | None:
     """The adoption of exactly this process of this boot, or of its unit, whose process may change; or None."""
+    path = path_of(pid, start, unit, scope)
+    if distrust(os.path.dirname(path)):
+        return None
     try:
-        record = json.loads(text_of(path_of(pid, start, unit, scope)) or "null")
+        record = json.loads(text_of(path) or "null")
     except ValueError:
         return None
     holds = isinstance(record, dict) and (bool(unit) or record.get("boot_id") == processes.boot_id())
@@ -65,6 +69,9 @@ def adopt(call: Call, a: dict[str, Any]) -> dict[str, Any]:
         "by": str(a.get("by") or ""),
     }
     path = path_of(pid, start, unit, scope)
+    reason = distrust(os.path.dirname(path))
+    if reason:
+        raise OpError("permission", reason)
     write(call, {"path": path, "data": encode(json.dumps(record).encode("ascii"))})
     return {"path": path, "argv": mask_argv(argv), "unit": unit, "unit_scope": scope}
 

@@ -43,6 +43,9 @@ class Jobs:
 
     def _read(self) -> dict[str, Any]:
         root = jobs_root()
+        reason = distrust(root)
+        if reason:
+            return {"jobs": unknown(reason), "older": 0}
         try:
             names = [name for name in os.listdir(root) if not name.startswith(".")]
         except FileNotFoundError:
@@ -147,6 +150,20 @@ def jobs_root() -> str:
     if not os.path.isabs(state):
         state = os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(state, "gpudeck", "jobs")
+
+
+def distrust(folder: str) -> str:
+    """Why the records there are not believed, the runner's own rule: others could have written whom to kill, or what
+    to start. Empty when they are, or there are none."""
+    try:
+        status = os.stat(folder)
+    except OSError:
+        return ""
+    if status.st_mode & 0o022:
+        return f"{folder} can be written by others: its records are not believed (chmod 700 it)"
+    if status.st_uid not in (os.geteuid(), os.stat(os.path.expanduser("~")).st_uid):
+        return f"{folder} belongs to another user: its records are not believed"
+    return ""
 
 
 def _json(directory: str, name: str) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from typing import Any
 from . import journal, processes
 from .adopt import record_of, state_dir
 from .gpu_processes import user_of
+from .jobs import distrust
 from .machine import text_of
 from .masking import mask_argv
 from .processes import Status
@@ -184,6 +185,8 @@ def job_of(status: Status, seen: dict[int, Status]) -> str:
         above.add(at.pid)
         at = seen.get(at.parent)
     folder = os.path.join(state_dir(), "jobs")
+    if distrust(folder):
+        return ""
     try:
         names = sorted(os.listdir(folder))
     except OSError:

@@ -52,10 +52,26 @@ def job_ids() -> list[str]:
     return sorted(name for name in names if JOB_ID.fullmatch(name) and os.path.isdir(os.path.join(root(), name)))
 
 
+def check_root() -> None:
+    """Raises ValueError where others could have written the records: whom they name would be killed or started.
+
+    The owner of the home directory is believed, too: on some network file systems every file is one user's.
+    """
+    try:
+        status = os.stat(root())
+    except FileNotFoundError:
+        return
+    if status.st_mode & 0o022:
+        raise ValueError(f"{root()} can be written by others: its records are not believed (chmod 700 it)")
+    if status.st_uid not in (os.geteuid(), os.stat(os.path.expanduser("~")).st_uid):
+        raise ValueError(f"{root()} belongs to another user: its records are not believed")
+
+
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
     """One start or prune at a time."""
     os.makedirs(root(), mode=0o700, exist_ok=True)
+    check_root()
     handle = os.open(os.path.join(root(), ".lock"), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -49,6 +49,7 @@ def resume(request: dict[str, Any]) -> dict[str, Any]:
 
 def _job(request: dict[str, Any]) -> Any:
     directory = folder.path_of(request["id"])
+    folder.check_root()
     job = read_job(request["id"])
     if job is None:
         raise ValueError("there is no job {}".format(request["id"]))
