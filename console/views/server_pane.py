@@ -31,6 +31,7 @@ class PhaseStep(NamedTuple):
     total: int = 0
 
 
+STAMPS_S = 2.0  # stamps of the log are whole seconds, and the box is asked twice a second
 _STEPS = ("imports", "distributed", "weights", "kv", "graphs", "warmup", "ready")
 
 
@@ -44,9 +45,12 @@ def phase_steps(server: ServerState, now: float) -> list[PhaseStep]:
         failed = last and server.phase == "crashed"
         state = "failed" if failed else "active" if last and server.phase == phase and phase != "ready" else "done"
         bar = server.progress if state == "active" else None
-        end = server.ended_t if failed else end
+        took = (server.ended_t if failed else end) - t
+        if phase == "warmup" and state == "done":
+            took = _warmed_s(server, took)
+        seconds = None if state == "done" and took == 0 else took  # two stamps of one second: shorter than they tell
         steps.append(
-            PhaseStep(phase.replace("_", " "), state, end - t, bar.done if bar else 0, bar.total if bar else 0)
+            PhaseStep(phase.replace("_", " "), state, seconds, bar.done if bar else 0, bar.total if bar else 0)
         )
     seen = {phase for phase, _ in met}
     if server.phase == "ready":
@@ -55,6 +59,12 @@ def phase_steps(server: ServerState, now: float) -> list[PhaseStep]:
         last_at = max((_STEPS.index(phase) for phase in seen if phase in _STEPS), default=-1)
         steps += [PhaseStep(name, "ahead", None) for name in _STEPS[last_at + 1 :]]
     return steps
+
+
+def _warmed_s(server: ServerState, until_proved_s: float) -> float:
+    """A console that comes to a server of yesterday proves it today: then its log says when the warm-up ended."""
+    told = server.measured.phases_s.get("warmup") if server.measured else None
+    return told if told is not None and until_proved_s - told > STAMPS_S else until_proved_s
 
 
 def _together(steps: list[PhaseStep]) -> list[PhaseStep]:
