@@ -10,6 +10,7 @@ import pytest
 from tests.support import served
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
+from tests.support.ports import free_port
 
 
 class ServedBox:
@@ -17,7 +18,7 @@ class ServedBox:
 
     def __init__(self, directory: Path, python: Path, model: Path) -> None:
         self.gpudeck = Gpudeck(Laptop(directory))
-        self.directory, self.python, self.model, self.port = directory, python, model, served.free_port()
+        self.directory, self.python, self.model, self.port = directory, python, model, free_port()
 
     def recipe(self, name: str, **env: str) -> None:
         with (self.directory / "gpudeck.toml").open("a") as file:

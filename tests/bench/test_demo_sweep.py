@@ -18,7 +18,8 @@ from console.demo import box as demo
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
 from tests.support.patience import COMMAND_S
-from tests.support.served import free_port, until
+from tests.support.ports import free_port
+from tests.support.served import until
 
 pytestmark = pytest.mark.slow
 BOX = "night-box"

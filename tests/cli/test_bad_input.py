@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.gpudeck import Gpudeck
-from tests.support.sshd import Sshd, free_port, keygen
+from tests.support.ports import free_port
+from tests.support.sshd import Sshd, keygen
 
 
 def one_sentence(stderr: str) -> str:

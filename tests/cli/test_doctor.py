@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.support.fakes import Fleet
 from tests.support.gpudeck import Gpudeck
-from tests.support.sshd import Sshd, free_port, user
+from tests.support.ports import free_port
+from tests.support.sshd import Sshd, user
 
 NAMES = {"ssh", "shell", "python", "driver", "gpus", "topology", "disks", "shared_memory", "clock", "systemd", "locale",
          "state_dir", "open_files"}  # fmt: skip

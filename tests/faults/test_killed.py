@@ -25,6 +25,7 @@ from tests.support.fault_log import tell
 from tests.support.gpudeck import Gpudeck
 from tests.support.jobbox import JobBox
 from tests.support.laptop import Laptop
+from tests.support.ports import free_port
 from tests.support.scene import MARK, marked
 
 KILLS = int(os.environ.get("KILLS", "3"))
@@ -49,7 +50,7 @@ class Victim:
     def __init__(self, directory: Path, python: Path) -> None:
         self.gpudeck = Gpudeck(Laptop(directory))
         self.directory = directory
-        self.python, self.model, self.port = python, served.model(directory / "tiny"), served.free_port()
+        self.python, self.model, self.port = python, served.model(directory / "tiny"), free_port()
         self.mark = f"{os.getpid()}-{directory.name}"
         self.jobs = JobBox(self.gpudeck.home / "state")
         self.env = {MARK: self.mark, "STANDIN_KEY": "sk-test-0123456789abcdef"}

@@ -25,6 +25,7 @@ from tests.support.gpudeck import Gpudeck
 from tests.support.jobbox import STUBBORN
 from tests.support.laptop import Laptop
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 from tests.support.served import until
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ class Deck:
         self.gpudeck, self.box = gpudeck, box
         self.jobs = box.root / f"home/{USER}/.local/state/gpudeck/jobs"
         with (gpudeck.laptop.directory / "gpudeck.toml").open("w") as file:
-            file.write(served.recipe("one", Path(PYTHON), Path(MODEL), served.free_port()))
+            file.write(served.recipe("one", Path(PYTHON), Path(MODEL), free_port()))
 
     def command(self, *words: str, exit_code: int = 0) -> str:
         done = self.gpudeck.run(*words, STANDIN_KEY=KEY)

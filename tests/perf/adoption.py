@@ -17,6 +17,7 @@ from console.session.ways import Ways
 from console.state.serve import ServerState
 from tests.perf.table import Row
 from tests.support import served
+from tests.support.ports import free_port
 
 TIMES = 5
 BUDGET_S = 2.0
@@ -55,7 +56,7 @@ def rows() -> list[Row]:
 
 def _measured(directory: Path) -> list[float]:
     python, model = served.interpreter(directory / "venv"), served.model(directory / "tiny")
-    port, log = served.free_port(), directory / "log"
+    port, log = free_port(), directory / "log"
     with served.foreign_server(python, model, port, log):
         served.until(lambda: "fired up" in log.read_text())
         line = "[2026-11-30 00:40:31 TP0] Decode batch, #running-req: 1, #token: 9, token usage: 0.02\n"

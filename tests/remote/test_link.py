@@ -21,8 +21,9 @@ from console.remote.agent import Agent
 from console.remote.connection import Connection
 from tests.support.laptop import Laptop
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 from tests.support.proxy import Proxy, proxy
-from tests.support.sshd import Sshd, free_port
+from tests.support.sshd import Sshd
 
 
 @pytest.fixture

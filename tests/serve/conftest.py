@@ -11,6 +11,7 @@ from tests.support import served
 from tests.support.gpudeck import Gpudeck
 from tests.support.jobbox import JobBox
 from tests.support.laptop import Laptop
+from tests.support.ports import free_port
 
 KEY = "sk-test-0123456789abcdef"
 
@@ -30,7 +31,7 @@ class Box:
 
     def __init__(self, directory: Path, python: Path, model: Path) -> None:
         self.gpudeck = Gpudeck(Laptop(directory))
-        self.python, self.model, self.port = python, model, served.free_port()
+        self.python, self.model, self.port = python, model, free_port()
         self.state = self.gpudeck.home / "state" / "gpudeck"
         self.jobs = self.state / "jobs"
 

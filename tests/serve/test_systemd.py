@@ -12,6 +12,7 @@ from tests.support import served
 from tests.support.booted import MODEL, PYTHON, Booted, booted, need_systemd
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
+from tests.support.ports import free_port
 from tests.support.served import until
 
 pytestmark = pytest.mark.slow
@@ -46,7 +47,7 @@ def operator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
 
 def test_a_unit_that_systemd_restarts_is_adopted_and_stopped_through_systemd(operator: Operator) -> None:
     box = operator.box
-    box.unit("llm.service", served.free_port())
+    box.unit("llm.service", free_port())
     until(lambda: (one := operator.server()) and one["phase"] == "ready")
     assert operator.server()["owner"] == "foreign"
     assert "ready to roll" in operator.serve("logs", "--grep", "fired up")  # the journal has it, and nothing else
@@ -68,7 +69,7 @@ def test_a_unit_that_systemd_restarts_is_adopted_and_stopped_through_systemd(ope
 def test_a_recipe_is_installed_as_a_unit_followed_and_removed_without_a_trace(operator: Operator) -> None:
     box = operator.box
     with (operator.gpudeck.laptop.directory / "gpudeck.toml").open("w") as file:
-        file.write(served.recipe("one", Path(PYTHON), Path(MODEL), served.free_port()))
+        file.write(served.recipe("one", Path(PYTHON), Path(MODEL), free_port()))
     unit = "gpudeck-serve-one.service"
     assert "READY" in operator.serve("install", "one")
     assert "smoke test: 'The capital of France is Paris.'" in operator.said
@@ -84,7 +85,7 @@ def test_a_recipe_is_installed_as_a_unit_followed_and_removed_without_a_trace(op
 
 
 def test_a_server_started_from_a_login_is_never_taken_for_the_service_of_the_logins(operator: Operator) -> None:
-    box, port = operator.box, served.free_port()
+    box, port = operator.box, free_port()
     words = f"{PYTHON} -m sglang.launch_server --model-path {MODEL} --port {port} --device cpu --load-format dummy"
     # Without PAM a login stays in the cgroup of sshd's own service.
     inside = "echo $$ > /sys/fs/cgroup/system.slice/ssh.service/cgroup.procs"

@@ -20,7 +20,8 @@ from console.state.serve import ServerState
 from tests.serve.conftest import Box
 from tests.support.frames import until_shown
 from tests.support.patience import PATIENCE_S
-from tests.support.served import foreign_server, free_port
+from tests.support.ports import free_port
+from tests.support.served import foreign_server
 from tests.support.sshd import Sshd, need_sshd, sshd
 
 ADDRESS = "127.0.0.2"  # an address of the box that 127.0.0.1 does not reach

@@ -15,6 +15,7 @@ from pathlib import Path
 from console.demo.sglang import install
 from tests.support import served
 from tests.support.laptop import Laptop
+from tests.support.ports import free_port
 from tests.support.requirements import need
 
 PACKAGES = "systemd,systemd-sysv,dbus,dbus-user-session,python3,openssh-server,libpam-systemd,procps,iproute2"
@@ -35,7 +36,7 @@ class Booted:
     """The container's root directory and its sshd on loopback; `laptop` knows it as `box`."""
 
     def __init__(self, directory: Path, laptop: Laptop) -> None:
-        self.root, self.laptop, self.port = directory / "root", laptop, served.free_port()
+        self.root, self.laptop, self.port = directory / "root", laptop, free_port()
         self.boot_log = directory / "boot.log"
         self._container: subprocess.Popen[bytes] | None = None
 

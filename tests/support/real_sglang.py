@@ -11,8 +11,9 @@ from typing import Any
 
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
+from tests.support.ports import free_port
 from tests.support.requirements import need
-from tests.support.served import free_port, until
+from tests.support.served import until
 from tests.support.sshd import need_sshd, sshd
 
 ROOT = os.environ.get("GPUDECK_REAL_SGLANG", "")

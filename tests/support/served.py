@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 import venv
@@ -39,12 +38,6 @@ def model(directory: Path) -> Path:
     (directory / "config.json").write_text(json.dumps(CONFIG))
     (directory / "tokenizer.json").write_text("{}")
     return directory
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def recipe(name: str, python: Path, model_path: Path, port: int, **env: str) -> str:

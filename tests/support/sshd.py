@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 from tests.support.requirements import need
 
 SSHD = "/usr/sbin/sshd"
@@ -36,12 +37,6 @@ def keygen(path: Path, *options: str, kind: str = "ed25519", passphrase: str = "
 def fingerprint(public: Path) -> str:
     output = subprocess.run(["ssh-keygen", "-lf", str(public)], check=True, capture_output=True, text=True).stdout
     return output.split()[1]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Sshd:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -15,17 +14,13 @@ from pathlib import Path
 
 from console.demo.sglang import install
 from tests.support.patience import PATIENCE_S
+from tests.support.ports import free_port
 
 CONFIG = {
     "architectures": ["Qwen3ForCausalLM"], "vocab_size": 512, "hidden_size": 64, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "intermediate_size": 128,
     "max_position_embeddings": 4096, "torch_dtype": "bfloat16",
 }  # fmt: skip
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @contextlib.contextmanager
