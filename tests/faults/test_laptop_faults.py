@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from console.journal import Recording
-from tests.support.fault_log import tell
+from tests.support.fault_log import limit, tell
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
+from tests.support.patience import PATIENCE_S
 from tests.support.scene import BoxSide, box_side
 from tests.support.sshd import need_sshd
 from tests.support.terminal import Terminal, terminal
@@ -75,7 +76,7 @@ def recorded(gpudeck: Gpudeck) -> list[str]:
 
 @pytest.mark.slow
 def test_the_laptop_sleeps(pane: Terminal, tmp_path: Path, box: BoxSide) -> None:
-    gpudeck = laptop_of(tmp_path / "laptop", box)
+    gpudeck, opened = laptop_of(tmp_path / "laptop", box), time.monotonic()
     open_console(pane, gpudeck)
     pane.wait("✓ ok")
     console, before = pane.pid_of("-m console"), len(box.counted)
@@ -88,10 +89,10 @@ def test_the_laptop_sleeps(pane: Terminal, tmp_path: Path, box: BoxSide) -> None
     pane.wait("71%")
     pane.wait("✓ up")
     seen_s = time.monotonic() - began
-    assert seen_s < 15
+    assert seen_s < limit(15)
     assert len(box.counted) >= before + SLEEP_S * 5
     closed(pane, box)
-    assert recorded(gpudeck).count("GpusSampled") < 60 + SLEEP_S
+    assert recorded(gpudeck).count("GpusSampled") < 30 + time.monotonic() - opened
     tell("laptop sleeps", f"SIGSTOP of the console for {SLEEP_S:g} s", 15, seen_s, "none", "nothing")
 
 
@@ -136,7 +137,7 @@ def test_two_consoles_on_one_box(pane: Terminal, tmp_path: Path, box: BoxSide) -
     watching.communicate()
     began = time.monotonic()
     while len(box.agents()) > 1:
-        assert time.monotonic() < began + 10
+        assert time.monotonic() < began + PATIENCE_S
         time.sleep(0.05)
     assert box.fleet is not None
     box.fleet.set(0, util=71)

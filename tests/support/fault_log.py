@@ -7,6 +7,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tests.support.patience import PATIENCE_S
+
+
+def limit(within_s: float) -> float:
+    """How long to wait for what must be seen `within_s`: that is asserted where it is measured, for the page."""
+    return within_s if os.environ.get("GPUDECK_FAULT_LOG") else max(within_s, PATIENCE_S)
+
 
 def tell(fault: str, trigger: str, within_s: float | None, seen_s: float | None, lost: str, left: str) -> None:
     """One run of one fault. `seen_s` is None where there is nothing to be seen; `lost` and `left` are words."""

@@ -30,6 +30,7 @@ from console.values import known
 from console.views.jobs import find_job
 from console.workers.jobs import Started
 from tests.support.fakes import Fleet
+from tests.support.fault_log import limit
 from tests.support.frames import frame
 from tests.support.jobbox import JobBox, record
 from tests.support.laptop import Laptop
@@ -155,7 +156,7 @@ class Scene:
             screen = self.screen
             return all(re.search(word, screen) for word in words)
 
-        await self.until(seen, within_s, f"{words} on the screen")
+        await self.until(seen, limit(within_s), f"{words} on the screen")
         return time.monotonic() - began
 
     @property
