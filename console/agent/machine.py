@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import platform
 import socket
+import stat
 import sys
 from typing import Any
 
 from .wire import unknown
 
+MOST_CHARS = 16 << 20
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+
 
 def text_of(path: str) -> str | None:
-    """A small file of /proc or /sys, or None."""
+    """A small file, or None. Strangers' processes name some paths: a pipe is not waited for, a device not read."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        with os.fdopen(os.open(path, _READ), encoding="utf-8", errors="replace") as stream:
+            return stream.read(MOST_CHARS) if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else None
     except OSError:
         return None
 

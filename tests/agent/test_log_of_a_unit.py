@@ -7,7 +7,7 @@ import base64
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,27 @@ async def test_a_journal_that_cannot_be_read_says_so(journal: tuple[Agent, Path]
     with pytest.raises(AgentError) as refused:
         await agent.request("log_read", path=NAME)
     assert refused.value.code == "permission"
+
+
+@pytest.mark.parametrize("plant", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["device", "pipe"])
+async def test_a_configuration_that_a_strangers_process_names_has_an_end(
+    plant: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """Whoever runs something beside us chooses its words: the agent reads no device and waits for no pipe."""
+    plant(tmp_path / "config.yaml")
+    agent = await open_local_agent(sys.executable)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", "input()", "--config", "config.yaml", cwd=tmp_path, stdin=subprocess.PIPE
+    )
+    start = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
+    try:
+        with pytest.raises(AgentError) as refused:
+            await agent.request("http", url="http://127.0.0.1:9/", process=[process.pid, start])
+        assert refused.value.code == "refused", "it was asked, without a key"
+    finally:
+        process.kill()
+        await process.wait()
+        await agent.close()
 
 
 KEY = "sk-0123456789-kept-on-the-box"

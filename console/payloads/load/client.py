@@ -17,6 +17,7 @@ from .sse import Splitter
 # the 256 KiB that a plain Protocol costs.
 BUFFER = memoryview(bytearray(65536))
 ANSWERS = ("content", "tool")
+MOST_BYTES = 64 << 20  # of an answer that is read as a whole
 
 
 class Exchange:
@@ -230,6 +231,8 @@ async def _fetch(host: str, port: int, request: bytes) -> Answer:
             if not data:
                 break
             answer.body += b"".join(answer.feed(data))
+            if len(answer.body) > MOST_BYTES:
+                raise OSError("the server's answer has no end")
     except BadResponse as error:
         raise OSError(str(error)) from error
     finally:

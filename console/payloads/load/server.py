@@ -95,7 +95,7 @@ class Server:
             if answer is not None and answer.status == 200:
                 try:
                     return dict(stripped(json.loads(answer.body)))
-                except (ValueError, TypeError):
+                except (ValueError, TypeError, RecursionError):
                     return {}
         return {}
 
