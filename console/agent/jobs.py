@@ -62,10 +62,11 @@ class Jobs:
         record = _json(directory, "job.json")
         if record is None or record.get("id") != name or not _whole(record):
             return None
+        boot = (text_of(BOOT_ID) or "").strip()
         evidence = Evidence(
             ended=_json(directory, "exit.json"),
             drained=_json(directory, "drained.json"),
-            same_boot=record["boot_id"] == (text_of(BOOT_ID) or "").strip(),
+            same_boot=boot in ("", record["boot_id"]),  # one that cannot be read proves no reboot
             runner=_alive(record["runner_pid"], record["runner_start_ticks"]),
             main=_alive(record["pid"], record["start_ticks"]),
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from console.agent import jobs
 from console.agent.jobs import Evidence, Jobs, judged
 from console.events.jobs import Job, JobsSampled
 from console.values import Unknown, clean_tree, known
@@ -116,6 +117,17 @@ def test_a_reboot_loses_a_running_job_and_keeps_an_ended_one(box: JobBox, look: 
     assert states == {runs.name: "lost_reboot", done.name: "exited"}
     assert box.stop(runs, 0) == {"stopping": False, "pids": []}, "these processes are proved no more"
     (runs / "job.json").write_text(json.dumps(real[runs]))
+
+
+def test_a_boot_that_cannot_be_read_is_no_reboot(
+    box: JobBox, look: Callable[[], tuple[Job, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = box.run("sleep", "600")
+    monkeypatch.setattr(jobs, "BOOT_ID", "/proc/none")
+    assert look()[0].state == "running"
+    box.stop(job, 0)
+    drained(job)
+    assert look()[0].state == "signalled"
 
 
 def test_a_killed_runner_is_lost_and_says_whether_the_job_goes_on(
