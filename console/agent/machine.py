@@ -11,17 +11,24 @@ from typing import Any
 
 from .wire import unknown
 
-MOST_CHARS = 16 << 20
+MOST_BYTES = 16 << 20
+PART_BYTES = 64 << 10  # the kernel takes memory for a whole read, also of a short file of /proc/sys
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def text_of(path: str) -> str | None:
     """A small file, or None. Strangers' processes name some paths: a pipe is not waited for, a device not read."""
     try:
-        with os.fdopen(os.open(path, _READ), encoding="utf-8", errors="replace") as stream:
-            return stream.read(MOST_CHARS) if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else None
+        with os.fdopen(os.open(path, _READ), "rb", buffering=0) as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return None
+            data = part = stream.read(PART_BYTES)
+            while part and len(data) < MOST_BYTES:
+                part = stream.read(PART_BYTES)
+                data += part
     except OSError:
         return None
+    return data.decode("utf-8", "replace")
 
 
 def hello(nonce: str) -> dict[str, Any]:
