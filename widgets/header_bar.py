@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from widgets.cells import Cell, Line, Piece, spans_width
-from widgets.layout import piece_spans
+from textual.events import Click
+from textual.message import Message
+
+from widgets.cells import Cell, Line, Piece, spans_width, width_of
+from widgets.layout import line_spans, piece_spans
 from widgets.lines import Lines
 
 
@@ -24,6 +27,22 @@ class HeaderBar(Lines):
         super().__init__(id=id, classes=classes)
         self._left: tuple[Part, ...] = ()
         self._right: tuple[Part, ...] = ()
+
+    class Clicked(Message):
+        """A piece of the bar was clicked: its text, without brackets."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def on_click(self, event: Click) -> None:
+        """Find the piece under the mouse."""
+        x, at = event.get_content_offset_capture(self).x, 0
+        for text, _ in line_spans(self._shown[0], self.size.width, self.glyphs) if self._shown else ():
+            at += width_of(text)
+            if x < at:
+                self.post_message(self.Clicked(text.strip("[] ")))
+                return
 
     def set_parts(self, left: Sequence[Part], right: Sequence[Part] = ()) -> None:
         """Show these parts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 from textual.containers import Vertical
 from textual.content import Content
@@ -23,9 +23,17 @@ class Hint(NamedTuple):
     action: str = ""
 
 
-class Pane(Kept, Vertical):
-    """Title, a note beside it, a text or keys at the bottom edge; `set_stale` dims the contents and shows the age."""
+def inner_focus(pane: Pane) -> Widget:
+    """The pane, or what inside it takes the keys."""
+    inside = next((widget for widget in pane.query("*") if widget.focusable), None)
+    return pane if pane.focusable or inside is None else inside
 
+
+class Pane(Kept, Vertical):
+    """Title, a note beside it, a text or keys at the bottom edge; `set_stale` dims the contents and
+    shows the age. `title_action` is Textual's action of a click on the title."""
+
+    title_action: ClassVar[str] = ""
     ALLOW_MAXIMIZE = True  # zoom takes the frame along, whatever inside it has the focus
 
     def __init__(
@@ -74,7 +82,8 @@ class Pane(Kept, Vertical):
 
     def _write_title(self) -> None:
         glyphs = self._glyphs
-        parts = [(glyphs.text(self._title), "bold")]
+        click = f" @click={self.title_action}" if self.title_action else ""
+        parts = [(glyphs.text(self._title), f"bold{click}")]
         if self._stale:  # before the note: a narrow title is cut at its end
             parts.append((f"  {glyphs.of('stale')} {glyphs.text(self._stale)}", "bold $warn"))
         if self._note:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from textual.app import ComposeResult
+from textual.events import Click
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -16,9 +17,10 @@ from console.screens.frame import Frame, frame_of
 from console.screens.header import paint_header
 from console.screens.note_strip import note_lines
 from console.screens.pane import DeckPane
-from console.screens.replay_bar import replay_line
+from console.screens.replay_bar import moment_at, replay_line
 from console.views.next import next_steps
 from widgets.cells import StateKind
+from widgets.glyphs import UNICODE
 from widgets.header_bar import HeaderBar
 from widgets.kept import Kept
 from widgets.key_line import KeyLine
@@ -40,7 +42,7 @@ class DeckScreen(Kept, Screen[None]):
         yield from self.body()
         if deck_of(self).player is not None:
             self.add_class("-replay")
-            yield Lines(id="replay-bar")
+            yield KeyLine(id="replay-bar")
         else:
             yield Lines(id="note", wrap=True)
         yield KeyLine(id="footer")
@@ -87,6 +89,28 @@ class DeckScreen(Kept, Screen[None]):
             deck.wish(intent.id)
         elif event.key == "enter":
             deck.simulate_key("enter")
+
+    def on_header_bar_clicked(self, event: HeaderBar.Clicked) -> None:
+        """A box, and the alerts; the box that is shown leads to the others."""
+        deck = deck_of(self)
+        if event.text in deck.session.state.hosts and event.text != deck.host_name:
+            deck.host_name = event.text
+            deck.tick()
+        elif event.text == deck.host_name:
+            deck.wish("screen_hosts")
+        elif event.text.endswith(("alert", "alerts")):
+            deck.wish("alerts")
+
+    def on_click(self, event: Click) -> None:
+        """A place on the bar of a replay is a moment of it."""
+        deck = deck_of(self)
+        bar = self.query_one("#replay-bar") if deck.player else None
+        if deck.player and bar and bar.region.contains(event.screen_x, event.screen_y):
+            line = replay_line(deck.player, frame_of(deck), self.size.width, UNICODE)
+            moment = moment_at(line, event.screen_x - bar.content_region.x, deck.player.duration_s)
+            if moment is not None:
+                deck.player.go_to(moment)
+                deck.tick()
 
     def _paint_next(self, frame: Frame) -> None:
         steps = next_steps(frame.host, frame.now)

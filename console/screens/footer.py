@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from console.intents import INTENTS, Intent, available, key_name, key_of, refusal
+from console.intents import INTENTS, available, key_name, key_of, refusal
 from console.screens.frame import Frame
-from widgets.cells import Cell, Line, Piece
+from widgets.cells import Cell, Line, Piece, width_of
 
 
 def valid_key(key: str, frame: Frame) -> str:
@@ -18,28 +18,40 @@ def valid_key(key: str, frame: Frame) -> str:
 
 
 def footer(frame: Frame, width: int) -> Line:
-    """What this screen is for comes behind what is always there; what has no room is left out."""
+    """What is always there, then what this screen is for, then the screens; what has no room is left out."""
     situation = frame.situation
     valid = [one for one in available(situation) if not refusal(one, situation)]
     home = [one for one in valid if frame.screen in one.home and not one.footer]
     pieces: list[Piece] = [Cell(" ")]
-    screens = _screens(frame)
-    left = width - len(f"{screens} screens ")
+    left = width - 1
+    least = _width(_screens(frame, "", ""))
     for intent in [*(one for one in valid if one.footer), *home]:
-        name, title = key_name(intent.keys[0]), f" {_short(intent)}   "
-        left -= len(name) + len(title)
-        if left < 0:
+        name, title = key_name(intent.keys[0]), f" {intent.title.lower()}  "
+        if left - len(name) - len(title) < least:
             break
+        left -= len(name) + len(title)
         pieces += [Cell(name, "key"), Cell(title, "dim")]
-    pieces += [Cell(screens, "key"), Cell(" screens", "dim")]
-    return Line(tuple(pieces))
+    return Line((*pieces, *_roomiest(frame, left)))
 
 
-def _screens(frame: Frame) -> str:
-    """`0-8`, or every key where the user's do not follow each other."""
-    keys = [key_of(intent.id, frame.table) for intent in INTENTS if intent.id.startswith("screen_")]
-    return "0-8" if keys == list("012345678") else " ".join(keys)
+def _roomiest(frame: Frame, room: int) -> list[Piece]:
+    """The screens with their names; with that of the one that is shown; by their keys alone."""
+    forms = [_screens(frame, "all", ""), *(_screens(frame, "here", end) for end in (" screens", "")),
+             *(_screens(frame, "", end) for end in (" screens", ""))]  # fmt: skip
+    return next((form for form in forms if _width(form) <= room), forms[-1])
 
 
-def _short(intent: Intent) -> str:
-    return intent.title.lower()
+def _screens(frame: Frame, named: str, end: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    for intent in INTENTS:
+        name = intent.id.removeprefix("screen_")
+        if name != intent.id:
+            here = name == frame.screen
+            pieces.append(Cell(key_of(intent.id, frame.table), "key"))
+            shown = f" {name} " if named == "all" or (named and here) else " "
+            pieces.append(Cell(shown, "strong" if here else "dim"))
+    return [*pieces, Cell(end.strip(), "dim")]
+
+
+def _width(pieces: list[Piece]) -> int:
+    return sum(width_of(piece.text) for piece in pieces if isinstance(piece, Cell)) - 1

@@ -17,7 +17,7 @@ from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from widgets.line_table import LineTable
-from widgets.pane import Pane
+from widgets.pane import Pane, inner_focus
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnm0123456789"
 
@@ -44,8 +44,7 @@ def targets(screen: Screen[object]) -> Iterator[Target]:
 
 def into(pane: Pane) -> None:
     """Give the focus to a pane, or to what inside it takes the keys."""
-    inside = next((widget for widget in pane.query("*") if widget.focusable), None)
-    (pane if pane.focusable or inside is None else inside).focus()
+    inner_focus(pane).focus()
 
 
 class JumpScreen(ModalScreen[None]):

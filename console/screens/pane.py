@@ -13,7 +13,7 @@ from console.screens.frame import STALE_S, Frame, stale_text
 from console.values import Unknown, known
 from widgets.cells import Cell, Line
 from widgets.lines import Lines
-from widgets.pane import Hint, Pane
+from widgets.pane import Hint, Pane, inner_focus
 
 
 class Named(NamedTuple):
@@ -52,6 +52,7 @@ class DeckPane(Pane):
     `stale_after_s` allows for the period of the data; without a link nothing new can come, whatever the period.
     """
 
+    title_action: ClassVar[str] = "zoom_here"
     slices: ClassVar[tuple[str, ...]] = ()
     hints: ClassVar[tuple[Named | Hint, ...]] = ()
     stale_after_s: ClassVar[float] = 3.0
@@ -60,6 +61,12 @@ class DeckPane(Pane):
     def on_mount(self) -> None:
         if self.hints:
             self.set_foot(hints_of(deck_of(cast("Screen[None]", self.screen)).table, *self.hints))
+
+    def action_zoom_here(self) -> None:
+        """A click on the title is the key of zoom, for this pane."""
+        screen = cast("Screen[None]", self.screen)
+        screen.set_focus(inner_focus(self))
+        deck_of(screen).wish("zoom")
 
     def paint(self, frame: Frame) -> None:
         """Paint what changed since the last frame."""

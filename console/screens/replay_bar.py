@@ -12,6 +12,7 @@ from widgets.glyphs import Glyphs
 
 NOTE_S = 30.0
 LEAST_BAR = 12
+HEAD = 3  # pieces before the bar; one stands behind it
 _HINTS = ((("play",), "play "), (("back_10", "on_10"), "10 s "), (("notable",), "next"))
 
 
@@ -43,8 +44,9 @@ def _note(frame: Frame, room: int, glyphs: Glyphs) -> tuple[Piece, ...]:
 def _hints(frame: Frame) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     for ids, does in _HINTS:
-        keys = " ".join(key_of(one, frame.table) for one in ids)
-        pieces += [Cell(keys, "key"), Cell(f" {does} ", "dim")]
+        for one in ids:
+            pieces += [Cell(key_of(one, frame.table), "key"), Cell(" ", "dim")]
+        pieces.append(Cell(f"{does} ", "dim"))
     return tuple(pieces)
 
 
@@ -57,6 +59,14 @@ def _bar(ratio: float, marks: tuple[Mark, ...], whole: float, width: int, glyphs
         if at >= 0 and cells[at][1] != "warn":
             cells[at] = (glyphs.filled[3], "warn") if mark.noted else (glyphs.tick, "tick")
     return [Cell("".join(sign for sign, _ in same), ink) for ink, same in groupby(cells, key=lambda cell: cell[1])]
+
+
+def moment_at(line: Line, x: int, whole_s: float) -> float | None:
+    """The moment that the bar of `replay_line` shows at this cell; None beside the bar."""
+    cells = [piece for piece in line.left if isinstance(piece, Cell)]
+    start = sum(width_of(cell.text) for cell in cells[:HEAD])
+    width = sum(width_of(cell.text) for cell in cells[HEAD:-1])
+    return (x - start + 0.5) / width * whole_s if start <= x < start + width else None
 
 
 def clock(seconds: float) -> str:

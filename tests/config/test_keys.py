@@ -86,7 +86,7 @@ async def test_sentences_that_name_a_key_name_the_one_in_force() -> None:
         await pilot.press("6")
         await pilot.pause()
         assert "f7 measures the running server" in frame(app)
-        assert "h 1 2 3 4 5 6 7 8 screens" in frame(app)
+        assert "h 1 2 3 4 5 6 bench 7 8 screens" in frame(app)
     nowhere = Situation(None, 0, read_only=False, replayed=False, table=table)
     assert refusal(BY_ID["screen_host"], nowhere) == "No box is open: press h and choose one."
 

@@ -20,6 +20,10 @@ Besides: `tab` and the arrows move between panes and rows, `enter` opens what is
 dialog and changes nothing. In a pane with a chart, `t` shows its numbers as a table; on screen 6, `c` shows the next
 curve of the run. `HOST` is the box on screen.
 
+The mouse does what keys do: a click on a key, wherever one is named, on a screen in the last line, on a box or the
+alerts in the header, on a row (twice: `enter`), on a pane's title (zoom), on the bar of a replay (go there); the wheel
+scrolls, dragging selects for `y`.
+
 The palette takes arguments, too: `serve start NAME`, `deploy NAME`, `preflight NAME`, `bench sweep -c 1,8,64`,
 `jobs stop ID`, `note TEXT`, in a replay `go to 00:14:00`. It suggests what there is, and shows the command line.
 """
