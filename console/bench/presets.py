@@ -7,13 +7,14 @@ prompt once, greedily, one at a time: its answers are compared with those of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from console.bench.datasets import Dataset, DatasetError
-from console.values import Unknown
+from console.values import Unknown, format_duration
 
 FLUSH_S = 5.0
 WARMUP_MAX_S = 90.0
@@ -129,12 +130,30 @@ def planned(preset: Preset) -> list[PlannedPoint]:
     return points
 
 
+_NAME = re.compile(r"(?:c(\d+)|q([\d.e+-]+?))(?:-t([\d.e-]+?))?-r(\d+)")
+
+
+def spoken(name: str) -> str:
+    """A point's name for a person: `c0008-r1` is `C = 8, round 2`; another name is itself."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        return name
+    users, rate, temperature, repeat = found.groups()
+    parts = [f"C = {int(users)}" if users else f"{rate} requests/s"]
+    parts += [f"temperature {temperature}"] if temperature else []
+    return ", ".join([*parts, *([f"round {int(repeat) + 1}"] if int(repeat) else [])])
+
+
 class Estimate(msgspec.Struct, frozen=True):
     """Seconds of one configuration, without the server's start."""
 
     points: int
     likely_s: float
     longest_s: float
+
+    def __str__(self) -> str:
+        number = "1 point" if self.points == 1 else f"{self.points} points"
+        return f"{number}, about {format_duration(self.likely_s)}, at most {format_duration(self.longest_s)}"
 
 
 def estimate(preset: Preset) -> Estimate:

@@ -21,6 +21,7 @@ from console.bench.presets import (
     estimate,
     fitting,
     planned,
+    spoken,
 )
 from console.bench.store import Run, run_json
 from console.cli import serving
@@ -40,7 +41,6 @@ from console.state import State
 from console.state.bench import BenchRun
 from console.state.serve import ServerState
 from console.values import CleanText, clean
-from console.values import format_duration as duration
 from console.views import bench as views
 from console.views.jobs import find_job
 from console.views.serve import main_server
@@ -192,8 +192,7 @@ def _data(preset: Preset, subject: worker.Subject) -> Dataset:
 
 def price_sentence(preset: Preset) -> str:
     """What it costs, told before it starts."""
-    cost = estimate(preset)
-    return f"{cost.points} points, about {duration(cost.likely_s)}, at most {duration(cost.longest_s)}."
+    return f"{estimate(preset)}."
 
 
 def _dry(flags: Flags, host: str, preset: Preset, spec: JobSpec) -> int:
@@ -202,7 +201,8 @@ def _dry(flags: Flags, host: str, preset: Preset, spec: JobSpec) -> int:
         value = {"schema": "gpudeck.bench/1", "ts": utc_now(), "host": host, "dry_run": True, "run": spec.meta["run"]}
         emit(value | {"points": planned(preset), "likely_s": cost.likely_s, "longest_s": cost.longest_s})
     else:
-        click.echo("\n".join([f"Would measure {' '.join(p.name for p in planned(preset))}", price_sentence(preset)]))
+        click.echo(f"Would measure {'; '.join(spoken(point.name) for point in planned(preset))}.")
+        click.echo(price_sentence(preset))
     return DONE
 
 

@@ -241,7 +241,7 @@ class _Sweeping:
     def _price(self, plan: list[Unit]) -> None:
         cost = self._cost(plan)
         times = f"about {duration(cost.likely_s)}, at most {duration(cost.longest_s)}"
-        say(self.flags, f"{cost.starts} server starts, {cost.points} points: {times}.")
+        say(self.flags, f"Server starts: {cost.starts}, points: {cost.points}; {times}.")
 
     def _emit(self, skipped: list[Skipped], plan: list[Unit], left: int, *, dry_run: bool) -> None:
         if left > points_of(plan) and self.budget_s is not None:

@@ -14,7 +14,6 @@ from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.server_files import exported_server
-from console.values import format_duration
 from console.views.bench import recorded_run
 from console.views.bench_pane import curve_figure, latest
 from console.views.serve import main_server
@@ -85,8 +84,7 @@ def wished(text: str) -> Preset | str:
 
 
 def _price(preset: Preset) -> str:
-    cost = estimate(preset)
-    return f"{cost.points} points, about {format_duration(cost.likely_s)}, at most {format_duration(cost.longest_s)}"
+    return str(estimate(preset))
 
 
 def _export(deck: Deck, frame: Frame) -> None:

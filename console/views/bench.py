@@ -11,7 +11,7 @@ import msgspec
 from console.bench.flags import FLAGS
 from console.bench.lines import table
 from console.bench.points import Point
-from console.bench.presets import EXACT
+from console.bench.presets import EXACT, spoken
 from console.bench.report import shown
 from console.bench.store import Listed, Manifest, Run, run_json
 from console.events.bench import GreedyCompared
@@ -119,16 +119,28 @@ def cause_lines(points: Sequence[Point]) -> list[str]:
     ]
 
 
+STEP_WORDS = {
+    "calibrate": "measuring the client itself",
+    "preflight": "asking the server",
+    "flush": "emptying the prefix cache",
+    "warmup": "warming up",
+    "window": "measuring",
+    "drain": "ending",
+    "paused": "paused",
+}
+
+
 def progress_lines(row: Mapping[str, Any]) -> list[str]:
     """The worker's progress as narration; nothing for what is no news."""
     if row.get("k") == "state":
-        return [f"{row['point'] or 'worker'}: {row['state']}"]
+        return [f"{spoken(row['point'] or 'worker')}: {STEP_WORDS.get(row['state'], row['state'])}"]
     if row.get("k") == "tick" and row.get("state") in ("warmup", "window"):
         waiting = f", {row['queued']} wait" if row["queued"] else ""
-        return [f"{row['point']}: {row['tok_s']:.0f} tok/s, {row['active']} active{waiting}, {row['failed']} failed"]
+        now = f"{row['tok_s']:.0f} tok/s, {row['active']} active{waiting}, {row['failed']} failed"
+        return [f"{spoken(row['point'])}: {now}"]
     if row.get("k") == "calibration":
         return [f"client: {row['events_per_s']:.0f} events/s against its own mock at {row['cpu']:.0%} of a core"]
-    return [f"{row['name']}: {row['error'] or 'measured'}"] if row.get("k") == "point" else []
+    return [f"{spoken(row['name'])}: {row['error'] or 'measured'}"] if row.get("k") == "point" else []
 
 
 def compared(seen: BenchRun) -> list[dict[str, Any]]:

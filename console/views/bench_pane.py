@@ -13,19 +13,18 @@ from console.events.bench import BenchTicked
 from console.state import HostState
 from console.state.bench import BenchRun
 from console.values import Unknown, format_duration, format_ratio, known
-from console.views.bench import cause_lines, compared_lines, point_row, recorded_manifest, recorded_points, recorded_run
+from console.views.bench import (
+    STEP_WORDS,
+    cause_lines,
+    compared_lines,
+    point_row,
+    recorded_manifest,
+    recorded_points,
+    recorded_run,
+)
 from console.views.upset import unstored_sentence
 
 LIVE_S = 300.0
-STEP_WORDS = {
-    "calibrate": "measuring the client itself",
-    "preflight": "asking the server",
-    "flush": "emptying the prefix cache",
-    "warmup": "warming up",
-    "window": "measuring",
-    "drain": "ending",
-    "paused": "paused",
-}
 
 
 class PointRow(NamedTuple):

@@ -111,3 +111,25 @@ def test_a_fast_server_does_not_bind_the_client() -> None:
     """15,000 events/s of an H200 took a quarter of a core, and were 75 % of what the calibration had offered."""
     offered = presets.OFFERED_PER_S
     assert 15_000 / offered < MAX_CALIBRATED_SHARE
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("c0008-r0", "C = 8"),
+        ("c0256-r2", "C = 256, round 3"),
+        ("c0001-t0.6-r1", "C = 1, temperature 0.6, round 2"),
+        ("q2.5-r0", "2.5 requests/s"),
+        ("worker", "worker"),
+    ],
+)
+def test_a_points_name_is_said_in_words(name: str, said: str) -> None:
+    assert presets.spoken(name) == said
+
+
+def test_every_planned_point_has_words_and_one_point_is_no_plural() -> None:
+    for preset in presets.PRESETS.values():
+        for point in presets.planned(preset):
+            assert presets.spoken(point.name) != point.name
+        cost = presets.estimate(preset)
+        assert str(cost).startswith("1 point," if cost.points == 1 else f"{cost.points} points, about ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from console.gates.disk import Claims, Device, Need, fill, fit, join, without_orphans, worst
+from console.payloads.hub import disk
 from console.payloads.hub.disk import space
 from console.values import Unknown, format_bytes, known
 
@@ -146,3 +148,16 @@ def test_what_shares_a_device_is_summed(vector: dict[str, Any]) -> None:
 def test_every_kind_of_vector_is_tested() -> None:
     kinds = {vector["input"]["kind"] for vector in VECTORS}
     assert kinds == {"fit", "df_text", "fit_from_df_text", "show_bytes", "statvfs", "time_to_full", "devices"}
+
+
+@pytest.mark.parametrize(("memory", "group", "bound"), [(5, None, 5), (1 << 60, 7, 7), (None, None, None)])
+def test_a_file_system_in_memory_has_no_more_room_than_the_memory(
+    monkeypatch: pytest.MonkeyPatch, memory: int | None, group: int | None, bound: int | None
+) -> None:
+    monkeypatch.setattr(disk, "_memory_available", lambda: memory)
+    monkeypatch.setattr(disk, "_group_available", lambda: group)
+    found = disk.facts("/dev/shm")
+    assert found["is_ram"] is True
+    if bound is None:
+        bound = os.statvfs("/dev/shm").f_bavail * os.statvfs("/dev/shm").f_frsize
+    assert found["available_bytes"] == pytest.approx(bound, abs=64 << 20)  # others write there, too
