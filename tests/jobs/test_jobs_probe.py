@@ -152,6 +152,22 @@ def test_draining_is_told_while_children_live(box: JobBox, look: Callable[[], tu
     assert succeeded(seen)
 
 
+def test_one_probe_tells_a_job_that_drained_again(box: JobBox, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", box.env["XDG_STATE_HOME"])
+    agent = Outlet()
+    probe = Jobs(agent)
+
+    def state() -> str:
+        probe.sample()
+        return next((job["state"] for job in agent.sent[-1][1]["jobs"]), "")
+
+    job = box.program("import os, time\nif os.fork() == 0: time.sleep(600)\nprint('out', flush=True)")
+    until(lambda: state() == "draining", "the exit of the main process")
+    box.stop(job, 0)
+    drained(job)
+    assert state() == "exited"
+
+
 SPOILED: list[str | None] = [
     None, "", "{", "[]", "{}", '{"id": "another"}', '{"id": "spoiled-6"}', '{"id": "spoiled-7", "pid": "x", "argv": 3}',
 ]  # fmt: skip
