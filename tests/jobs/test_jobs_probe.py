@@ -162,7 +162,8 @@ def test_one_probe_tells_a_job_that_drained_again(box: JobBox, monkeypatch: pyte
         return next((job["state"] for job in agent.sent[-1][1]["jobs"]), "")
 
     job = box.program("import os, time\nif os.fork() == 0: time.sleep(600)\nprint('out', flush=True)")
-    until(lambda: state() == "draining", "the exit of the main process")
+    until((job / "exit.json").exists, "the exit of the main process")
+    assert state() == "draining"
     box.stop(job, 0)
     drained(job)
     assert state() == "exited"
