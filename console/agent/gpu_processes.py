@@ -15,7 +15,8 @@ from .processes import words_of
 from .wire import is_unknown, unknown
 
 COMMAND_CHARS = 300
-JOB_MARK = "GPUDECK_JOB="
+JOB_MARK, EXEC_MARK = "GPUDECK_JOB=", "GPUDECK_EXEC="
+WHO_CHARS = 80
 INITIAL_NAMESPACE = "pid:[4026531836]"
 PID_LIMIT = 4194304  # of any kernel
 NOT_VISIBLE = unknown("not visible here (other namespace or user)")
@@ -59,15 +60,24 @@ def _process(pid: int, memory: Any) -> dict[str, Any]:
         "user": user_of(pid),
         "command": command_of(pid),
         "memory_bytes": unknown("the driver does not tell it per process") if memory is None else int(memory),
-        "job": job_of(pid),
+        "job": job_of(pid) or exec_of(pid),
     }
 
 
 def job_of(pid: int) -> str:
     """The job in whose environment it runs, as the runner marks all that a job starts; empty when there is none."""
-    marked = [word.partition("=")[2] for word in words_of(pid, "environ") or () if word.startswith(JOB_MARK)]
-    name = marked[0] if marked else ""
+    name = _marked(pid, JOB_MARK)
     return name if name and os.path.basename(name) == name and os.path.isdir(os.path.join(jobs_root(), name)) else ""
+
+
+def exec_of(pid: int) -> str:
+    """`exec of user@laptop` for what `gpudeck exec` started, as its environment says; empty for all else."""
+    who = _marked(pid, EXEC_MARK)
+    return f"exec of {who[:WHO_CHARS]}" if who else ""
+
+
+def _marked(pid: int, mark: str) -> str:
+    return next((word[len(mark) :] for word in words_of(pid, "environ") or () if word.startswith(mark)), "")
 
 
 def user_of(pid: int) -> Any:

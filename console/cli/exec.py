@@ -16,6 +16,7 @@ from console.cli.stop import DONE, FAILED, GATE, TIMED_OUT, USAGE, StopError
 from console.remote.errors import AgentError, RemoteError
 from console.remote.programs import ProgramEnd, run_source
 from console.values import clean_lines
+from console.workers.jobs import user_at_laptop
 
 SCHEMA = "gpudeck.exec/1"
 
@@ -69,7 +70,8 @@ async def _exec(flags: Flags, host: str, python: str, source: bytes, argv: list[
         assert box is not None
         show = (lambda fd, data: printed[fd].extend(data)) if flags.json_output else _show
         try:
-            end = await run_source(box.agent, source, argv, show, python=python, timeout_s=flags.timeout)
+            by = user_at_laptop()
+            end = await run_source(box.agent, source, argv, show, python=python, timeout_s=flags.timeout, by=by)
         except AgentError as error:
             reason = error.message.removeprefix(f"{python}: ")
             raise StopError(FAILED, f"{python} on {host} cannot be run: {reason}.") from error

@@ -70,7 +70,7 @@ class GpuGauges(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 class GpuProcess(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A process that holds memory of a GPU; `pid` is the host's, even inside a container. `job` is the job of ours
-    that started it, empty when none did."""
+    that started it, or `exec of user@laptop`; empty when neither did."""
 
     pid: int
     user: CleanText | Unknown

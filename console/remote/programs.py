@@ -30,14 +30,17 @@ async def run_source(
     *,
     python: str = "python3",
     timeout_s: float | None = None,
+    by: str = "",
 ) -> ProgramEnd:
     """Runs Python source as `__main__`; `argv` is its name and arguments, `output(1|2, bytes)` gets what it prints.
+    `by` is who runs it, for whoever meets it on a GPU.
 
     AgentError `not_found` when the interpreter does not exist, LinkLost when nobody knows how it ended.
     """  # fmt: skip
     request = {"source": base64.b64encode(source).decode("ascii"), "argv": list(argv)}
     command = [python, "-u", "-c", STAGE0]
-    async with agent.stream("exec", argv=command, timeout_s=timeout_s, feed=True) as stream:
+    env = {"GPUDECK_EXEC": by} if by else {}
+    async with agent.stream("exec", argv=command, timeout_s=timeout_s, env=env, feed=True) as stream:
         await stream.feed(frame(bundle("console.payloads.exec", request)), eof=True)
         async for part in stream:
             output(int(part["fd"]), base64.b64decode(part["data"]))

@@ -1,4 +1,5 @@
-"""Who else computes on the GPUs: processes of no server of the box and no job of ours, with a share worth telling."""
+"""Who else computes on the GPUs: processes of no server of the box, no job of ours and no
+`gpudeck exec`, with a share worth telling."""
 
 from __future__ import annotations
 

@@ -117,7 +117,8 @@ def process_text(process: GpuProcess) -> str:
     if not known(process.command):
         return f"pid {process.pid} (not visible here)"
     user = process.user if known(process.user) else "?"
-    return f"{user}:{program(process.command)}"
+    started = f", {process.job}" if process.job.startswith("exec of ") else ""
+    return f"{user}:{program(process.command)}{started}"
 
 
 def program(command: str) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from console.events.host import GpuProcess, GpuProcessesSampled
 from console.values import Unknown, known
+from console.views.gpus import process_text
 from tests.support.agent import watched
 from tests.support.fakes import MIB, Fleet
 
@@ -71,6 +72,18 @@ async def test_what_a_job_of_ours_started_names_the_job(tmp_path: Path) -> None:
     for child in started:
         await child.communicate(b"\n")
     assert [found[pid] for pid in pids] == ["bench-1", "", ""]
+
+
+async def test_what_exec_started_says_whose_it_is(tmp_path: Path) -> None:
+    env = os.environ | {"GPUDECK_EXEC": "julia@laptop"}
+    child = await asyncio.create_subprocess_exec("sleep", "60", env=env)
+    fleet = Fleet(tmp_path, 1, proc=[f"{child.pid} {MIB}"])
+    async with watched({**fleet.env(), "XDG_STATE_HOME": str(tmp_path)}, nvml=True) as box:
+        found = listed(await box.until(GpuProcessesSampled))
+    child.kill()
+    await child.wait()
+    assert [process.job for process in found] == ["exec of julia@laptop"]
+    assert process_text(found[0]).endswith(":sleep, exec of julia@laptop")
 
 
 @pytest.fixture

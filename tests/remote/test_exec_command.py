@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from console.workers.jobs import user_at_laptop
 from tests.support.laptop import Laptop
 from tests.support.patience import COMMAND_S
 from tests.support.sshd import Sshd
@@ -70,6 +71,11 @@ def test_a_failing_program_is_exit_1_and_its_own_code_in_json(gpudeck: Command, 
     assert (found["schema"], found["host"], found["exit_code"], found["signal"]) == ("gpudeck.exec/1", box, 7, None)
     assert found["stdout"] == "['<stdin>', '--json', '-x']\n"
     assert found["stderr"] == ""
+
+
+def test_a_program_knows_who_runs_it_for_those_who_meet_it_on_a_gpu(gpudeck: Command, box: str) -> None:
+    ended = gpudeck("exec", box, "-", stdin=b"import os; print(os.environ['GPUDECK_EXEC'])")
+    assert ended.stdout.decode().strip() == user_at_laptop()
 
 
 @pytest.mark.slow
