@@ -80,7 +80,7 @@ def _changed_by_ssh(name: str, ssh_config: Path | None) -> bool:
     from console.remote.ssh_config import resolve
 
     try:
-        return resolve(name, ssh_config)[-1].host != name
+        return resolve(name, ssh_config)[-1].host.lower() != name.lower()
     except SshConfigError:
         return False
 

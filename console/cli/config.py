@@ -30,7 +30,7 @@ def command(flags: Flags, action: str, origin: bool) -> None:
     elif action == "init":
         _init(flags)
     else:
-        click.echo(dump_json(json_schema(), pretty=True))
+        click.echo(dump_json(json_schema(), pretty=not flags.json_output))
 
 
 def _path(flags: Flags) -> None:

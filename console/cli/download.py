@@ -20,6 +20,7 @@ from console.session.live import LiveSession
 from console.values import Unknown, known
 from console.views.hub import index_sentence
 from console.views.hub_transfers import VERIFY_SCHEMA, verify_lines, verify_value
+from console.views.plan import gate_record
 from console.workers import hub
 from console.workers.hub import Want
 from console.workers.hub_gates import disk_gates
@@ -82,7 +83,7 @@ def _dry(flags: Flags, session: LiveSession, host: str, looked: hub.Looked, gate
     value = {
         "schema": "gpudeck.download/1", "ts": session.header.at(session.state.t), "host": host, "dry_run": True,
         "repo": looked.want.repo, "commit": looked.access.commit, "path": looked.want.path,
-        "missing_files": missing, "have_bytes": have, "gates": gates,
+        "missing_files": missing, "have_bytes": have, "gates": [gate_record(gate) for gate in gates],
     }  # fmt: skip
     if flags.json_output:
         emit(value)

@@ -142,7 +142,7 @@ def export(flags: Flags, runs: tuple[str, ...], kind: str, out: Path) -> int:
         write_private(target, rendered(chosen, kind).encode())
     except OSError as error:
         raise StopError(FAILED, f"{target} cannot be written: {error.strerror}.") from error
-    say(flags, f"{len(chosen)} runs in {target}.")
+    say(flags, f"{len(chosen)} run{'s' if len(chosen) != 1 else ''} in {target}.")
     if flags.json_output:
         emit({"schema": "gpudeck.export/1", "ts": utc_now(), "path": str(target), "runs": [run.id for run in chosen]})
     return DONE

@@ -46,6 +46,12 @@ class GateRow(NamedTuple):
 _KINDS: dict[Verdict, str] = {"pass": "ok", "warn": "warn", "unknown": "unknown", "block": "fail"}
 
 
+PROMISED = {
+    "disk": ("need_bytes", "have_bytes", "claims_bytes", "available_bytes", "headroom_bytes", "margin_bytes"),
+    "memory": ("per_gpu", "min_fraction", "fraction", "tokens"),
+}
+
+
 def preflight(plan: Checked) -> dict[str, Any]:
     """The JSON object without `schema` and `ts`. `verdict` is null while a gate has not answered."""
     unfinished = Unknown("not all gates have answered")
@@ -60,7 +66,8 @@ def preflight(plan: Checked) -> dict[str, Any]:
 
 
 def gate_record(gate: Gate) -> dict[str, Any]:
-    """One gate as data."""
+    """One gate as data. A number that everybody may ask for is there in any case, unknown when the gate has none."""
+    promised = dict.fromkeys(PROMISED.get(gate.name, ()), Unknown(gate.sentence))
     return {
         "name": gate.name,
         "verdict": gate.verdict,
@@ -68,7 +75,7 @@ def gate_record(gate: Gate) -> dict[str, Any]:
         "subject": gate.subject,
         "sentence": gate.sentence,
         "way_out": list(gate.way_out),
-        "numbers": revived(gate.numbers),
+        "numbers": promised | revived(gate.numbers),
     }
 
 

@@ -11,9 +11,9 @@ from console.events import Stamped
 from console.events.plan import Gate, GateChecked
 from console.journal.codec import decode_fact, decode_line, encode
 from console.state import HostState
-from console.values import Unknown, clean, dump_json
+from console.values import Unknown, clean, dump_json, to_json
 from console.views.next import next_step
-from console.views.plan import fit_rows, preflight, preflight_lines, served_line
+from console.views.plan import fit_rows, gate_record, preflight, preflight_lines, served_line
 from tests.support.frames import check_frame, frame
 from tests.support.kimi_plan import HOST, RECIPE, kimi_plan
 from tests.support.played import PlayedSession, gpus, link_up
@@ -87,6 +87,15 @@ def test_text_and_data_say_the_same() -> None:
         assert gate["sentence"] in text
     assert "kimi_k25" in served_line(plan)
     assert "k25-tp8" in served_line(plan)
+
+
+def test_promised_numbers_are_there_also_when_a_gate_has_none() -> None:
+    gate = Gate(name="disk", verdict="pass", state="done", subject="/m", sentence="/m is a directory of the box.")
+    numbers = to_json(gate_record(gate))["numbers"]
+    assert {name for name in numbers if not name.endswith("_reason")} == {
+        "need_bytes", "have_bytes", "claims_bytes", "available_bytes", "headroom_bytes", "margin_bytes",
+    }  # fmt: skip
+    assert (numbers["need_bytes"], numbers["need_bytes_reason"]) == (None, gate.sentence)
 
 
 def test_a_gate_survives_the_record_with_its_unknowns() -> None:
