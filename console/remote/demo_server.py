@@ -104,8 +104,8 @@ def _write_files(files: Path, alias: str, port: int, host_key: asyncssh.SSHKey, 
 async def _run(process: asyncssh.SSHServerProcess[bytes], directory: Path, env: Mapping[str, str]) -> None:
     """One session: a command, or a shell, with pipes or on a terminal of its own."""
     command = ["/bin/sh", "-c", process.command] if process.command else ["/bin/sh", "-i"]
-    if process.term_type:
-        await _run_on_terminal(process, command, directory, {**env, "TERM": process.term_type})
+    if process.term_type is not None:  # empty where the client has no TERM
+        await _run_on_terminal(process, command, directory, {**env, "TERM": process.term_type or "dumb"})
         return
     child = await asyncio.create_subprocess_exec(
         *command, cwd=directory, env=dict(env), start_new_session=True,

@@ -10,13 +10,12 @@ import pytest
 from tests.support.fakes import Fleet
 from tests.support.gpudeck import Gpudeck
 from tests.support.laptop import Laptop
-from tests.support.sshd import Sshd, need_sshd, sshd
+from tests.support.sshd import Sshd, sshd
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Sshd]:
     """One server for all tests of the command line; they only add keys to it."""
-    need_sshd()
     with sshd() as one:
         yield one.start("SetEnv GPUDECK_TEST=1")
 

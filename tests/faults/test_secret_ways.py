@@ -132,7 +132,6 @@ def test_a_console_that_breaks_tells_no_secret(gpudeck: Gpudeck, tmp_path: Path)
 
 @pytest.fixture
 def server() -> Iterator[Sshd]:
-    need_sshd()
     with sshd() as one:
         one.start()
         yield one

@@ -39,12 +39,14 @@ def record(path: Path, *events: Any) -> list[str]:
 
 
 def test_the_format_is_the_contract(tmp_path: Path) -> None:
-    record(tmp_path / "r.jsonl", PingAnswered(host="box", rtt_s=0.01), NoteWritten(text=clean("night begins")))
+    record(
+        tmp_path / "r.jsonl", PingAnswered(host="box", rtt_s=0.01), NoteWritten(text=clean("night begins"), host="box")
+    )
     lines = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
     assert lines[0] == HEADER
     assert lines[1:] == [
         [1, 0.25, "PingAnswered", {"host": "box", "rtt_s": 0.01}],
-        [2, 0.5, "NoteWritten", {"text": "night begins"}],
+        [2, 0.5, "NoteWritten", {"text": "night begins", "host": "box"}],
     ]
     assert (tmp_path / "r.jsonl").stat().st_mode & 0o777 == 0o600
 

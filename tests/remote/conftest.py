@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.laptop import Laptop
-from tests.support.sshd import Sshd, need_sshd, sshd
+from tests.support.sshd import Sshd, sshd
 
 
 @pytest.fixture
@@ -22,7 +22,6 @@ def laptop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Laptop:
 @pytest.fixture(scope="session")
 def plain_server() -> Iterator[Sshd]:
     """A server as most boxes have it; tests only add keys to it."""
-    need_sshd()
     with sshd() as server:
         yield server.start()
 
@@ -30,6 +29,5 @@ def plain_server() -> Iterator[Sshd]:
 @pytest.fixture
 def server() -> Iterator[Sshd]:
     """A server of the test's own, not started yet."""
-    need_sshd()
     with sshd() as one:
         yield one

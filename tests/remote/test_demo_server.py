@@ -69,10 +69,12 @@ async def test_exit_codes_and_signals_pass(tmp_path: Path) -> None:
         assert (await ssh(server, server.alias, "kill -9 $$")).returncode == 255
 
 
-async def test_a_terminal_is_a_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("term", ["xterm-256color", ""])
+async def test_a_terminal_is_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, term: str) -> None:
+    monkeypatch.setenv("TERM", term)
     async with demo(tmp_path) as (server, _, _):
         ended = await ssh(server, "-tt", server.alias, "test -t 0 && echo yes $TERM")
-    assert ended.stdout.startswith(b"yes ")
+    assert ended.stdout.split() == [b"yes", term.encode() or b"dumb"]
 
 
 async def test_a_stranger_is_not_let_in(tmp_path: Path) -> None:

@@ -22,14 +22,13 @@ from tests.support.frames import until_shown
 from tests.support.patience import PATIENCE_S
 from tests.support.ports import free_port
 from tests.support.served import foreign_server
-from tests.support.sshd import Sshd, need_sshd, sshd
+from tests.support.sshd import Sshd, sshd
 
 ADDRESS = "127.0.0.2"  # an address of the box that 127.0.0.1 does not reach
 
 
 @pytest.fixture
 def server() -> Iterator[Sshd]:
-    need_sshd()
     with sshd() as one:
         yield one.start()
 
@@ -61,6 +60,7 @@ def proved(session: LiveSession, port: int) -> bool:
     return bool(one and one.proved and one.gauges)
 
 
+@pytest.mark.slow  # alone: the agent of any other test asks every server for its load
 async def test_one_is_measured_the_other_is_watched_as_ever(box: Box, session: LiveSession, tmp_path: Path) -> None:
     other = free_port()
     session.publish(BenchmarkQuiet(host="box", quiet=True, port=box.port))

@@ -125,7 +125,8 @@ def _descendants(pid: int) -> list[int]:
 
 @contextlib.contextmanager
 def sshd(port: int = 0) -> Iterator[Sshd]:
-    """A server that is not started yet, in a directory of its own."""
+    """A server that is not started yet, in a directory of its own. Skips where none can run."""
+    need_sshd()
     directory = Path(tempfile.mkdtemp(prefix="gpudeck-sshd-"))
     directory.chmod(0o755)
     server = Sshd(directory, port)
