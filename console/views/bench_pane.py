@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from console.bench import figures
 from console.bench.figures import Figure, Line
+from console.bench.presets import spoken
 from console.bench.report import curves_of
 from console.bench.speedup import curve
 from console.bench.store import Run
@@ -47,8 +48,8 @@ def headline(run: BenchRun, now: float, util_pct: float | Unknown) -> list[tuple
         told = (text, "warn") if text else (f"measured; stored as {began.run}", "ok")
         return [*lines, told, *((line, "") for line in compared_lines(run))]
     if run.step is not None:
-        words = f"{run.step.point or 'worker'}: {STEP_WORDS[run.step.step]} for {format_duration(now - run.step_t)}"
-        lines.append((words, "busy"))
+        lasts = format_duration(now - run.step_t)
+        lines.append((f"{spoken(run.step.point or 'worker')}: {STEP_WORDS[run.step.step]} for {lasts}", "busy"))
     if run.ticks:
         lines += _live(run.ticks[-1], util_pct)
     return lines
