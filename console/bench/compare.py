@@ -27,7 +27,6 @@ METRICS: dict[str, tuple[str, ...]] = {
     "tpot_p50": ("tpot_ms", "p50"),
     "accept_length": ("accept_length",),
 }
-HIGHER_IS_BETTER = frozenset({"tok_s", "tok_s_gpu", "user_tok_s", "accept_length"})
 MISSING = Unknown("not measured on this side")
 
 Key = tuple[int, str]

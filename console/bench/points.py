@@ -11,7 +11,6 @@ from console.bench.stats import Number
 from console.values import Unknown, known, to_json
 
 NOT_TOLD = Unknown("not told by the tool")
-NO_VALUES = (NOT_TOLD, NOT_TOLD, NOT_TOLD)
 
 
 class Percentiles(msgspec.Struct, frozen=True):

@@ -5,9 +5,6 @@ from __future__ import annotations
 DONE, FAILED, USAGE, CONNECTION, GATE, AUTH, HOST_KEY, MISMATCH, THRESHOLD = range(9)
 TIMED_OUT, INTERRUPTED = 124, 130
 
-# When several apply, the first of these wins.
-PRECEDENCE = (USAGE, HOST_KEY, CONNECTION, AUTH, GATE, MISMATCH, FAILED, THRESHOLD, DONE)
-
 
 class StopError(Exception):
     """Ends the command with an exit code and one sentence for standard error."""
@@ -16,8 +13,3 @@ class StopError(Exception):
         super().__init__(sentence)
         self.exit_code = exit_code
         self.sentence = sentence
-
-
-def worst(*exit_codes: int) -> int:
-    """The exit code that wins when several apply."""
-    return min(exit_codes, key=PRECEDENCE.index, default=DONE)

@@ -12,7 +12,6 @@ DRAFT_BLOCK: tuple[Phase, ...] = ("draft_weights", "kv", "graphs")
 STARTING: frozenset[Phase] = frozenset(
     ("spawn", "imports", "distributed", "weights", "draft_weights", "kv", "graphs", "warmup")
 )
-ENDED: frozenset[Phase] = frozenset(("stopped", "crashed"))
 
 # What a record starts, in the target's block and in the draft's.
 _STARTS: dict[str, tuple[Phase, Phase]] = {
