@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import msgspec
@@ -117,7 +117,7 @@ async def _bench(flags: Flags, host: str, preset: Preset, given: dict[str, Any])
         say(flags, price_sentence(preset))
         stored = await measured(flags, session, host, spec, detach=given["detach"])
         if given["second_opinion"] and stored:
-            from console.cli.second_opinion import second_opinion
+            from console.cli.second_opinion import Asked, second_opinion
 
             await second_opinion(flags, session, host, Asked(server, own, preset, stored))
         return DONE
@@ -143,15 +143,6 @@ def ready_server(session: LiveSession, host: str, name: str) -> ServerState:
     if server.phase != "ready":
         raise StopError(GATE, f"{server.id} is not ready ({server.phase}).")
     return server
-
-
-class Asked(NamedTuple):
-    """What was measured, for a second opinion: the server, its recipe, the preset, our run."""
-
-    server: ServerState
-    recipe: Recipe | None
-    preset: Preset
-    run: str
 
 
 class Wish(msgspec.Struct, frozen=True):

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import click
 
 from console.bench.compare import compare
 from console.bench.import_values import ImportFormatError
 from console.bench.lines import comparison_lines
+from console.bench.presets import Preset
 from console.cli import serving
 from console.cli.flags import Flags
 from console.cli.follow import asking, begin, box_of, follow
 from console.cli.output import say
 from console.cli.runs import found, store
 from console.cli.stop import FAILED, StopError
+from console.config.records import Recipe
 from console.session.live import LiveSession
+from console.state.serve import ServerState
 from console.values import known
 from console.views.jobs import find_job
 from console.workers import bench as worker
 from console.workers import second_opinion as opinion
 from console.workers.bench_watch import fetch
 
-if TYPE_CHECKING:
-    from console.cli.bench import Asked
+
+class Asked(NamedTuple):
+    """What was measured, for a second opinion: the server, its recipe, the preset, our run."""
+
+    server: ServerState
+    recipe: Recipe | None
+    preset: Preset
+    run: str
 
 
 async def second_opinion(flags: Flags, session: LiveSession, host: str, asked: Asked) -> None:
