@@ -48,6 +48,10 @@ def run(arguments: Sequence[str]) -> int:
     taken, rest = global_flags.split(arguments)
     flags = global_flags.Flags(json_output="--json" in taken)
     try:
+        os.getcwd()
+    except FileNotFoundError:
+        return _fail(flags, stop.USAGE, "The current directory does not exist any more; change to one that does.")
+    try:
         flags = global_flags.parse(taken)
         return _call(flags, rest)
     except stop.StopError as error:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
+import io
 import os
 import sys
 from typing import IO, Any
@@ -11,7 +13,9 @@ from console.cli.stop import FAILED
 
 
 def hold() -> None:
-    """A stream that was closed leads to nothing, so that no socket and no file of ours gets its number."""
+    """A stream that was closed leads to nothing, so that no socket and no file of ours gets its number. What a stream's
+    encoding does not have is written as JSON writes it."""
+    codecs.register_error("gpudeck", _escaped)
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -19,6 +23,16 @@ def hold() -> None:
                 os.dup2(null, number)
                 os.close(null)
             setattr(sys, name, os.fdopen(number, "w" if number else "r"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="gpudeck")
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """`\\u2192`, and two of them for what lies beyond: data stays JSON, and text readable."""
+    assert isinstance(error, UnicodeEncodeError)
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True)), error.end
 
 
 def emptied(exit_code: int) -> int:

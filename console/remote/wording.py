@@ -43,6 +43,8 @@ def explain_connect(error: BaseException, hop: Hop, via: str, greeted: bool) -> 
         return ConnectTimeout(f"{where} {what} within {hop.connect_timeout_s:g} s.")
     if isinstance(error, OSError):
         return _explain_os(error, hop, where)
+    if isinstance(error, UnicodeError):  # of the IDNA codec, before anything was asked
+        return SshConfigError(f"{str(hop.host)!r} cannot be a host name: {clean(str(error.__cause__ or error))}.")
     return KeyUnusable(f"A key or certificate for {hop} cannot be used: {clean(str(error))}")
 
 

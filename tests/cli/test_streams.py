@@ -65,3 +65,24 @@ def test_a_sentence_is_one_line_without_control_characters(gpudeck: Gpudeck) -> 
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     assert "\x1b" not in done.stderr
+
+
+def test_what_an_encoding_does_not_have_is_written_as_json_writes_it(gpudeck: Gpudeck) -> None:
+    (gpudeck.laptop.directory / "gpudeck.toml").write_text('[recipes.a]\nmodel = "o/m"\ndescription = "→ 😀"\n')
+    done = gpudeck.run("recipe", "show", "a", "--json", PYTHONIOENCODING="latin-1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["description"] == "→ 😀"
+    assert done.stdout.isascii()
+
+
+def test_a_directory_that_is_gone_is_named(gpudeck: Gpudeck) -> None:
+    done = shell(gpudeck, "mkdir gone && cd gone && rmdir ../gone && g recipe list --json")
+    assert done.returncode == 2
+    assert "current directory" in json.loads(done.stdout)["sentence"]
+
+
+@pytest.mark.parametrize("name", ["a..b", f"{'a' * 64}.example", "\udcff", ".."])
+def test_what_cannot_be_a_host_name_is_a_usage_error(gpudeck: Gpudeck, name: str) -> None:
+    done = gpudeck.run("status", name, "--json")
+    assert done.returncode == 2
+    assert "cannot be a host name" in json.loads(done.stdout)["sentence"]
