@@ -81,13 +81,13 @@ def preset_of(given: dict[str, Any]) -> Preset:
 
 @click.command("bench")
 @click.argument("host")
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="smoke", help="What to measure.")
-@click.option("--concurrency", metavar="1,8,64", help="Users at once.")
-@click.option("--isl", type=click.IntRange(1, 1 << 20), metavar="N", help="Input length (ids or words).")
-@click.option("--osl", type=click.IntRange(2, 1 << 20), metavar="N", help="Output length.")
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="smoke", show_default=True, help="What to measure.")
+@click.option("--concurrency", metavar="1,8,64", help="Users at once, each a point.")
+@click.option("--isl", type=click.IntRange(1, 1 << 20), metavar="N", help="Input length in tokens (words for texts).")
+@click.option("--osl", type=click.IntRange(2, 1 << 20), metavar="N", help="Output length in tokens.")
 @click.option("--repeats", type=click.IntRange(1, 100), metavar="N", help="Rounds over all points.")
 @click.option("--dataset", metavar="D", help="random-ids, synthetic, own, own:CATEGORY, or a JSONL file.")
-@click.option("--window", type=click.FloatRange(1, 3600), metavar="S", help="Length of a measured window.")
+@click.option("--window", type=click.FloatRange(1, 3600), metavar="S", help="Length of a measured window in seconds.")
 @click.option("--backend", type=click.Choice(["generate", "chat"]), help="SGLang's own endpoint, or OpenAI's chat.")
 @click.option("--slo", type=click.Choice(list(SLOS)), help="Latency limits for goodput.")
 @click.option("--warm-cache", is_flag=True, help="Let the prefix cache help: the same few prompts again and again.")
@@ -98,7 +98,12 @@ def preset_of(given: dict[str, Any]) -> Preset:
 @click.option("--dry-run", is_flag=True, help="Show the points and what they cost, and measure nothing.")
 @click.pass_obj
 def command(flags: Flags, /, host: str, **given: Any) -> int:
-    """Measure the running server: throughput, latencies, accept length, energy, at each concurrency."""
+    """Measure the running server: throughput, latencies, accept length, energy, at each concurrency.
+
+    Presets: smoke, a first look; sweep, the capacity curve; publish, with repeats and long windows; accept, the accept
+    length on real prompts; exact, greedy answers against the autoregressive server's; slo, offered rates against
+    latency limits. What stands beside --preset replaces its own value; --dry-run shows what comes of it.
+    """
     return run(_bench(flags, host, preset_of(given), given))
 
 

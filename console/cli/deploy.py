@@ -27,7 +27,13 @@ from console.workers.whole_plan import missing_looks
 @click.argument("recipe")
 @click.option("--accept", default="", metavar="GATES", help="Gates to accept: tight, remote-code.")
 @click.option("--swap", is_flag=True, help="Replace the running server; it returns when the new one is not ready.")
-@click.option("--grace", "grace_s", type=click.FloatRange(min=0), metavar="S", help="What a replaced server gets.")
+@click.option(
+    "--grace",
+    "grace_s",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds a replaced server gets to end (default: 60).",
+)
 @click.option("--detach", is_flag=True, help="Start the next step, print its job and leave it.")
 @click.option("--dry-run", is_flag=True, help="Ask every gate, show the command line, and change nothing.")
 @click.pass_obj

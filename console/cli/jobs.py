@@ -26,7 +26,13 @@ _NEED_ID = ("show", "stop", "pause", "resume")
 @click.argument("host")
 @click.argument("action", type=click.Choice(["list", "show", "stop", "pause", "resume", "prune"]), default="list")
 @click.argument("job_id", metavar="[ID]", required=False)
-@click.option("--grace", "grace_s", type=click.FloatRange(min=0), metavar="S", help="What the job gets to end (stop).")
+@click.option(
+    "--grace",
+    "grace_s",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds the job gets to end (stop; default: its own).",
+)
 @click.option("--all", "everything", is_flag=True, help="Proof files, too, and only when nothing runs (prune).")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.pass_obj

@@ -37,10 +37,23 @@ _OF_SERVER = {"stop": serve_change.stop, "restart": serve_start.restart, "adopt"
 @click.argument("host")
 @click.argument("action", type=click.Choice([*_OF_RECIPE, "uninstall", *_OF_SERVER, "status", "list", "logs"]))
 @click.argument("name", metavar="[RECIPE|SERVER]", required=False)
-@click.option("--grace", "grace_s", type=click.FloatRange(min=0), metavar="S", help="What the server gets to end.")
+@click.option(
+    "--grace",
+    "grace_s",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds the server gets to end (default: 60).",
+)
 @click.option("--accept", default="", metavar="GATES", help="Gates to accept: tight, remote-code, adopt.")
 @click.option("--swap", is_flag=True, help="Replace the running server; it returns when the new one is not ready.")
-@click.option("--ready-within", type=click.FloatRange(min=0), default=READY_S, metavar="S", help="For --swap.")
+@click.option(
+    "--ready-within",
+    type=click.FloatRange(min=0),
+    default=READY_S,
+    show_default=True,
+    metavar="S",
+    help="Seconds that --swap waits for READY.",
+)
 @click.option("--detach", is_flag=True, help="Print the job and leave it.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 @click.option("--follow", "-f", is_flag=True, help="Go on with what the server writes (logs).")
