@@ -62,7 +62,7 @@ def _confirm(deck: Deck, name: str, server: str, text: str, begin: Callable[[Pre
         return
     users = ",".join(map(str, preset.concurrency))
     rows = [("box", name), ("measures", server), ("preset", preset.name), ("concurrency", users)]
-    twin = f"gpudeck bench {name} --preset {preset.name} --concurrency {users}"
+    twin = f"gpudeck bench {name} {flags_of(preset)}"
     dialog = ConfirmDialog("Run a benchmark", [*rows, ("takes", _price(preset))], yes="Measure", twin=twin)
     deck.push_screen(dialog, lambda yes: begin(preset) if yes else None)
 
@@ -81,6 +81,11 @@ def wished(text: str) -> Preset | str:
     if len(numbers) != len(users) or not all(0 < one <= MAX_CONCURRENCY for one in numbers):
         return f"-c takes numbers from 1 to {MAX_CONCURRENCY} with commas, such as -c 1,8,64."
     return msgspec.structs.replace(preset, concurrency=numbers)
+
+
+def flags_of(preset: Preset) -> str:
+    """A preset with its concurrencies, as the command line takes it."""
+    return f"--preset {preset.name} --concurrency {','.join(map(str, preset.concurrency))}"
 
 
 def _price(preset: Preset) -> str:

@@ -9,9 +9,10 @@ from typing import NamedTuple, cast
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.markup import escape
 
-from console.bench.presets import PRESETS
+from console.bench.presets import PRESETS, Preset
 from console.events.link import NoteWritten
 from console.intents import BY_ID, available, key_name, refusal, spoken, twin
+from console.screens.bench_keys import flags_of, wished
 from console.screens.deck import Deck
 from console.screens.frame import Frame, frame_of
 from console.session.moments import parse_moment
@@ -108,5 +109,5 @@ def _free(deck: Deck, frame: Frame, query: str) -> Iterator[Command]:
         except ValueError:
             return
         yield Command(query, "to this moment of the recording", lambda: player.go_to(moment))
-    if verb == "bench" and text and controls:
-        yield from _with(deck, frame, "bench", query, text.replace("-c ", "--concurrency "))
+    if verb == "bench" and text and controls and isinstance(preset := wished(text), Preset):
+        yield from _with(deck, frame, "bench", query, flags_of(preset))

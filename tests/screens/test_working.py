@@ -19,6 +19,7 @@ from console.session.player import Player
 from console.session.replay import Replay
 from console.values import CleanText
 from tests.screens.test_first_screens import RECORDING
+from tests.structure.test_docs import wrong
 from tests.support.frames import frame
 from tests.support.played import PlayedSession, disk, disks, gpus, link_up
 
@@ -61,6 +62,22 @@ async def test_the_palette_takes_arguments_suggests_them_and_shows_the_command_l
         assert "esc leaves, nothing is changed" in await rest(app, pilot)
     issued = [event for event in played.events if isinstance(event, IntentIssued)]
     assert issued[-1].command == f"gpudeck serve {HOST} start k26-tp8"
+
+
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("bench sweep -c 1,8", "--preset sweep --concurrency 1,8"),
+        ("bench -c 4", "--preset smoke --concurrency 4"),
+        ("bench --preset accept --concurrency 2", "--preset accept --concurrency 2"),
+    ],
+)
+async def test_a_measurement_is_typed_in_short_and_its_command_line_is_one(typed: str, same: str) -> None:
+    app = ConsoleApp(session())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert f"same as: gpudeck bench {HOST} {same}" in await type_into_palette(app, pilot, typed)
+    assert wrong(["bench", HOST, *same.split()]) == ""
 
 
 async def test_a_note_is_typed_in_the_palette() -> None:
