@@ -43,10 +43,10 @@ def _through_a_shell(patch: pytest.MonkeyPatch) -> None:
     """Arguments joined to one text, which a shell takes apart again."""
     asked = jobs._ask
 
-    async def ask(box: Any, limit_s: float, **request: Any) -> Any:
+    async def ask(*told: Any, **request: Any) -> Any:
         if request.get("op") == "start":
             request["job"]["argv"] = ("sh", "-c", " ".join(f'"{word}"' for word in request["job"]["argv"]))
-        return await asked(box, limit_s, **request)
+        return await asked(*told, **request)
 
     patch.setattr(jobs, "_ask", ask)
 
