@@ -45,6 +45,7 @@ def _variables(inks: str, series: str, styles: Mapping[str, str] | None = None) 
 
 _DARK = """
 ground #10151b
+badge-text #10151b
 ok #87c095
 warn #e6b455
 fail #ff8178
@@ -72,6 +73,7 @@ match-text #10151b
 
 _LIGHT = """
 ground #fbfbf9
+badge-text #fbfbf9
 ok #2c6b41
 warn #855300
 fail #b3231b
@@ -99,6 +101,7 @@ match-text #0d1216
 
 _CONTRAST = """
 ground #000000
+badge-text #000000
 ok #5aa9ff
 warn #ffe066
 fail #ffab4a
@@ -126,6 +129,7 @@ match-text #000000
 
 _ANSI = """
 ground ansi_default
+badge-text ansi_black
 ok ansi_green
 warn ansi_yellow
 fail ansi_red

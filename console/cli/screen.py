@@ -45,7 +45,7 @@ async def show(
     if asker:
         asker.attach(app)
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # An ordered end: the app gives the terminal back, the session stops what is ours.
         loop.add_signal_handler(number, app.exit, None, 128 + number)
     gc.freeze()  # what was imported stays: looking through it again takes longer than a frame

@@ -34,15 +34,15 @@ def footer(frame: Frame, width: int) -> Line:
     return Line((*pieces, *_roomiest(frame, left)))
 
 
-def _roomiest(frame: Frame, room: int) -> list[Piece]:
+def _roomiest(frame: Frame, room: int) -> list[Cell]:
     """The screens with their names; with that of the one that is shown; by their keys alone."""
     forms = [_screens(frame, "all", ""), *(_screens(frame, "here", end) for end in (" screens", "")),
              *(_screens(frame, "", end) for end in (" screens", ""))]  # fmt: skip
     return next((form for form in forms if _width(form) <= room), forms[-1])
 
 
-def _screens(frame: Frame, named: str, end: str) -> list[Piece]:
-    pieces: list[Piece] = []
+def _screens(frame: Frame, named: str, end: str) -> list[Cell]:
+    pieces: list[Cell] = []
     for intent in INTENTS:
         name = intent.id.removeprefix("screen_")
         if name != intent.id:
@@ -50,8 +50,10 @@ def _screens(frame: Frame, named: str, end: str) -> list[Piece]:
             pieces.append(Cell(key_of(intent.id, frame.table), "key"))
             shown = f" {name} " if named == "all" or (named and here) else " "
             pieces.append(Cell(shown, "strong" if here else "dim"))
-    return [*pieces, Cell(end.strip(), "dim")]
+    if end:
+        return [*pieces, Cell(end.strip(), "dim")]
+    return [*pieces[:-1], pieces[-1]._replace(text=pieces[-1].text.rstrip())]
 
 
-def _width(pieces: list[Piece]) -> int:
-    return sum(width_of(piece.text) for piece in pieces if isinstance(piece, Cell)) - 1
+def _width(pieces: list[Cell]) -> int:
+    return sum(width_of(piece.text) for piece in pieces)

@@ -84,7 +84,7 @@ def test_a_crash_gives_the_terminal_back_and_says_what_broke(pane: Terminal, gpu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_give_the_terminal_back(pane: Terminal, gpudeck: Gpudeck, number: signal.Signals) -> None:
     start(pane, gpudeck, *local())
     pane.wait("✓ up")
