@@ -90,7 +90,8 @@ def _dry(flags: Flags, session: LiveSession, host: str, looked: hub.Looked, gate
     elif not known(missing):
         click.echo(f"What it would fetch is unknown: {missing.reason}.")
     else:
-        click.echo(f"Would fetch {missing} files of {looked.want.repo} into {looked.want.path}.")
+        files = "1 file" if missing == 1 else f"{missing} files"
+        click.echo(f"Would fetch {files} of {looked.want.repo} into {looked.want.path}.")
 
 
 async def transferred(

@@ -52,6 +52,10 @@ class Place:
     def run(self, job: str = "download", **more: Any) -> tuple[int, dict[str, Any]]:
         return self.start(job, **more).end()
 
+    def present(self) -> Any:
+        """What a plan would count as there."""
+        return ask_one({"op": "repo", "repo": REPO, "path": str(self.root)}, self.env)["present"]
+
     def stored(self) -> Any:
         return ask_one({"op": "stored", "paths": [str(self.root)]}, self.env)[0]
 
@@ -138,11 +142,15 @@ def test_a_flipped_byte_is_found_and_only_that_file_is_fetched_again(hub: FakeHu
     code, end = place.run("verify")
     assert (code, kinds(end)) == (7, {SHARD: "corrupt"})
     assert end["bad"][0]["expected_sha256"] != end["bad"][0]["actual_sha256"]
+    whole = place.stored()["total_bytes"]
+    present = place.present()
+    assert (present["missing_files"], present["present_bytes"]) == (1, whole - (place.root / SHARD).stat().st_size)
     hub.requests.clear()
     code, end = place.run()
     assert (code, end["result"]) == (0, "ok")
     assert fetched(hub) == [SHARD]
     assert place.stored()["proof"] == "sha256"
+    assert place.present()["missing_files"] == 0
 
 
 def test_missing_extra_and_shards_that_only_the_index_names(hub: FakeHub, place: Place) -> None:

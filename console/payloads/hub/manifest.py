@@ -8,9 +8,8 @@ import importlib
 import os
 from typing import Any, Sequence
 
-from . import strangers
+from . import proof, strangers
 from .client import CALL_S, Client
-from .proof import seal
 
 SMALL_BYTES = 4 << 20
 INDEX_BYTES = 64 << 20
@@ -85,11 +84,18 @@ def read_repo(client: Client, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def present(path: str, files: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """How much of the files is under a directory, by names and sizes."""
+    """How much of the files is under a directory, by names and sizes; without what a hash proved to be wrong."""
     root = os.path.expanduser(path)
-    seals = [(file["size"], seal(root, file["path"])) for file in files]
-    there = [size for size, now in seals if now and now["size"] == size]
+    bad = {item["path"]: item for item in (proof.read(root) or {}).get("bad", ())}
+    there = [file["size"] for file in files if _there(proof.seal(root, file["path"]), file, bad.get(file["path"]))]
     return {"files_ok": len(there), "present_bytes": sum(there), "missing_files": len(files) - len(there)}
+
+
+def _there(now: dict[str, int] | None, file: dict[str, Any], bad: dict[str, Any] | None) -> bool:
+    """`bad` counts while the file looks as it did then, and should be what it should have been."""
+    if now is None or now["size"] != file["size"]:
+        return False
+    return bad is None or bad.get("seal") != now or bad.get("expected_sha256") != file["sha256"]
 
 
 def _probe(
