@@ -78,7 +78,7 @@ async def test_a_failed_start_is_bundled_copied_edited_and_asked_again(
         await screen.reach(lambda host: host.serve.deploy and host.serve.deploy.state == "failed")
         server = main_server(screen.host)
         assert server is not None
-        await screen.reach(lambda _: server.ended)
+        await screen.reach(lambda host: server.ended and host.plan.packages)  # its versions are read after its end
         await screen.press("e")
         saved = box.gpudeck.home / "data" / "gpudeck" / "saved"
         bundle = json.loads((saved / f"{server.id}.json").read_text())
