@@ -35,7 +35,7 @@ def flag(argv: list[str], name: str) -> str:
 def _in_file(pid: int, path: str) -> str:
     """`api-key: "…"` of a YAML file; a relative path is one of the server's own directory."""
     text = text_of(os.path.join(f"/proc/{pid}/cwd", os.path.expanduser(path)))
-    found = _LINE.search(text or "")
+    found = _LINE.search((text or "").replace("\r\n", "\n"))
     return _scalar(found.group(1)) if found else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from console.demo.hub import model_files, text
 from console.payloads.hub import local, proof, strangers, verify
+from console.payloads.hub.client import MOST_BYTES, Client
 from console.payloads.introspect import headers
 from tests.hub.test_hub_commands import TARGET, Night
 from tests.support.hub import GOOD, new_hub
@@ -94,6 +96,16 @@ def test_names_that_lead_elsewhere(path: object) -> None:
 @pytest.mark.parametrize("path", ["a", "a/b.safetensors", ".gitattributes", "a..b/c", "..."])
 def test_names_that_do_not(path: str) -> None:
     assert strangers.inside(path)
+
+
+def test_an_answer_without_end_takes_no_more_memory_than_it_may() -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    answer, refusal = Client({}).call(lambda: bytearray(MOST_BYTES + (1 << 20)))
+    assert answer is None
+    assert refusal is not None
+    assert (refusal["state"], refusal["class"]) == ("unknown", "MemoryError")
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    assert Client({}).call(lambda: "whole")[0] == "whole"
 
 
 @pytest.fixture

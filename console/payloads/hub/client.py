@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import sys
 from typing import Any, Callable, Iterator
@@ -13,6 +14,7 @@ from .classify import classify
 from .outcome import from_error
 
 CALL_S = 20.0
+MOST_BYTES = 4 << 30
 _PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 
 
@@ -37,6 +39,18 @@ def deadline(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@contextlib.contextmanager
+def little_memory() -> Iterator[None]:
+    """Raises MemoryError instead of taking the box's memory: the library reads whatever a Hub sends as a whole."""
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = [one for one in (before, most, MOST_BYTES) if one != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(limits), most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, most))
 
 
 class Client:
@@ -70,7 +84,7 @@ class Client:
     def call(self, function: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, dict[str, Any] | None]:
         """The function's answer and None, or None and the classified refusal."""
         try:
-            with deadline(CALL_S):
+            with deadline(CALL_S), little_memory():
                 return function(*args, **options), None
         except NoLibraryError:
             raise
