@@ -164,7 +164,8 @@ class Pruned(msgspec.Struct, frozen=True, kw_only=True):
 
 async def prune(box: Box, *, everything: bool, dry_run: bool) -> Pruned:
     """Remove finished jobs; with `everything` also proofs, and nothing while a job runs."""
-    answer = await _ask(box, ASK_LIMIT_S, op="prune", all=everything, dry_run=dry_run)
+    dirs = [box.config.dir] if box.config.dir else []
+    answer = await _ask(box, ASK_LIMIT_S, op="prune", all=everything, dry_run=dry_run, dirs=dirs)
     await _look(box)
     return msgspec.convert(clean_tree(answer), Pruned)
 

@@ -175,6 +175,22 @@ def test_prune_all_refuses_while_a_job_runs_and_then_lists_what_stays(box: JobBo
     assert list(box.root.glob("test-*")) == []
 
 
+def test_models_and_proofs_of_jobs_that_are_gone_are_found_where_the_box_keeps_models(
+    box: JobBox, tmp_path: Path
+) -> None:
+    for name in ("proved", "plain", "other"):
+        (tmp_path / "models" / name).mkdir(parents=True)
+    proof = tmp_path / "models" / "proved" / ".cache" / "gpudeck" / "proof.json"
+    proof.parent.mkdir(parents=True)
+    proof.write_text("{}")
+    (tmp_path / "models" / "plain" / "config.json").write_text("{}")
+    dirs = [str(tmp_path / "models"), str(tmp_path / "none")]
+    answer = box.call("prune", all=True, dirs=dirs)
+    assert answer["proofs"] == [str(proof)]
+    assert answer["stays"]["models"] == [f"{dirs[0]}/plain", f"{dirs[0]}/proved"]
+    assert not proof.exists()
+
+
 def test_kill_9_between_record_and_prune_is_not_running(box: JobBox) -> None:
     job = box.run("sleep", "600")
     for who in ("runner_pid", "pid"):
