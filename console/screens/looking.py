@@ -108,7 +108,7 @@ def _note(app: Deck, frame: Frame) -> None:
 def _notebook(frame: Frame) -> str:
     run = frame.host.bench.latest if frame.host else None
     measured = run is not None and run.ended is None
-    runs = "report of the run in progress" if measured else "reports of the run before and of the next one"
+    runs = "report of the run in progress" if measured else "reports of the runs around it"
     return f"the recording, and the {runs}"
 
 

@@ -58,7 +58,7 @@ class RunsPane(DeckPane):
         listed = frame.session.state.session.runs
         if listed is not None:
             self.set_title(
-                "Runs", f"{len(listed.runs)}" + (f" of {len(listed.runs) + listed.older}" * bool(listed.older))
+                "Runs", f"{len(listed.runs) or ''}" + (f" of {len(listed.runs) + listed.older}" * bool(listed.older))
             )
             self.table.set_rows([_row(run) for run in listed.runs])
 
