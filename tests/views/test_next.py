@@ -171,6 +171,19 @@ def test_of_two_facts_the_one_that_blocks_more_is_next(worse: Trouble, better: T
     assert any(better.word in sentence for sentence in sentences[1:])
 
 
+def test_a_lost_gpu_stands_before_a_sick_one_and_a_sick_one_before_a_gate() -> None:
+    readings = [gauges(index) for index in range(8)]
+    readings[3] = gauges(3, throttle=(CleanText("hw_slowdown"),))
+    sick = box(GpusSampled(host=HOST, gpus=tuple(readings)), *plan(), gated(), state=healthy())
+    assert [step.sentence.startswith("GPU 3: slowed") for step in next_steps(sick.hosts[HOST], NOW)[:2]] == [
+        True,
+        False,
+    ]
+    readings[5] = gauges(5, state="lost", state_reason=CleanText("it has fallen off the bus"))
+    both = box(GpusSampled(host=HOST, gpus=tuple(readings)), state=sick)
+    assert [step.sentence[:5] for step in next_steps(both.hosts[HOST], NOW)[:2]] == ["GPU 5", "GPU 3"]
+
+
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda one: one.name)
 def test_without_a_link_and_with_a_changed_key_nothing_else_is_next(trouble: Trouble) -> None:
     state = healthy()
