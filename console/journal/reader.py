@@ -22,7 +22,8 @@ _GZIP = b"\x1f\x8b"
 class Recording:
     """A recording on disk. `facts()` may be called again and gives the same facts each time.
 
-    `warnings` is filled while reading: `newer_schema`, `torn_last_line`, `broken_line:<number>`.
+    `warnings` is filled while reading: `newer_schema`, `torn_last_line`, `broken_line:<number>`,
+    `missing_line:<number>` where `seq` does not go on.
     """
 
     def __init__(self, path: Path, upcasters: Mapping[int, Upcaster] = UPCASTERS, schema: int = SCHEMA) -> None:
@@ -54,19 +55,28 @@ class Recording:
     def facts(self) -> Iterator[Stamped]:
         """Every fact in file order."""
         self.warnings = ["newer_schema"] if self.header.schema > self._schema else []
-        broken = 0
+        counts = {"broken_line": 0, "missing_line": 0}
+        due: int | None = 1
         for number, line, ends_file in self._lines():
             try:
-                yield self._fact(line)
+                fact = self._fact(line)
             except codec.BrokenLineError:
                 if ends_file and not line.endswith(b"\n"):
                     self.warnings.append("torn_last_line")
                     return
-                broken += 1
-                if broken <= MAX_WARNINGS:
-                    self.warnings.append(f"broken_line:{number}")
-        if broken > MAX_WARNINGS:
-            self.warnings.append(f"broken_lines:{broken}")
+                due = None
+                self._count(counts, "broken_line", number)
+                continue
+            if due is not None and fact.seq != due:
+                self._count(counts, "missing_line", number)
+            due = fact.seq + 1
+            yield fact
+        self.warnings += [f"{what}s:{count}" for what, count in counts.items() if count > MAX_WARNINGS]
+
+    def _count(self, counts: dict[str, int], what: str, number: int) -> None:
+        counts[what] += 1
+        if counts[what] <= MAX_WARNINGS:
+            self.warnings.append(f"{what}:{number}")
 
     def _fact(self, line: bytes) -> Stamped:
         seq, t, kind, raw = codec.decode_line(line)

@@ -160,6 +160,13 @@ def test_a_broken_line_in_the_middle_is_skipped_and_counted(tmp_path: Path, line
     assert recording.warnings == ["broken_line:3"]
 
 
+def test_lines_that_somebody_took_away_are_missed(tmp_path: Path) -> None:
+    later = [4, 0.7, "PingAnswered", {"host": "box", "rtt_s": 0.02}]
+    recording = Recording(write(tmp_path / "r", HEADER, PING, later))
+    assert [stamped.seq for stamped in recording.facts()] == [1, 4]
+    assert recording.warnings == ["missing_line:3"]
+
+
 @pytest.mark.parametrize(
     ("started", "utc"),
     [
