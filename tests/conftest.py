@@ -1,4 +1,4 @@
-"""What the place where the tests are started must not change in them: ignored signals, variables of its own."""
+"""What the place where the tests are started must not change in them: ignored signals, umask, variables."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ def pytest_configure() -> None:
     # Unbuffered, Python's `print` is two writes, text and newline, and two processes mix theirs.
     os.environ.pop("PYTHONUNBUFFERED", None)
     os.environ["LANG"] = "C.UTF-8"
+    os.umask(0o022)  # other accounts of this machine read what a test gives them
     # A background command of a shell ignores ctrl+c, and so would everything that is started here.
     for number, ordinary in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:

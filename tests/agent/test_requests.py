@@ -124,13 +124,15 @@ async def test_a_child_that_ignores_the_request_to_end_is_killed(agent: Agent) -
 
 async def test_the_end_of_the_agent_ends_its_programs_and_leaves_its_daemons() -> None:
     agent = await open_local_agent(sys.executable)
-    script = "setsid sleep 600 & echo $!; sleep 60 & echo $!; wait"
+    # The daemon speaks for itself: until then it may still be in the group of its parent.
+    script = "setsid sh -c 'echo daemon $$; exec sleep 600' & sleep 60 & echo child $!; wait"
     stream = await agent.stream("exec", argv=["sh", "-c", script]).start()
     text = b""
     while text.count(b"\n") < 2:
         text += base64.b64decode((await anext(stream))["data"])
     await agent.close()
-    daemon, child = (int(word) for word in text.split())
+    told = dict(line.split() for line in text.decode().splitlines())
+    daemon, child = int(told["daemon"]), int(told["child"])
     try:
         assert await gone(child)
         assert Path(f"/proc/{daemon}").exists()

@@ -54,6 +54,7 @@ def console(tmp_path: Path) -> Console:
     return Console(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_measured_run_is_stored_with_all_that_must_be_known(console: Console, port: int, tmp_path: Path) -> None:
     record = tmp_path / "night.jsonl"
     rc, out, errors = console.run("bench", "local", "--server", str(port), *QUICK, "--json", "--record", str(record))

@@ -28,6 +28,7 @@ def _holding(secret: str, *places: Path) -> list[str]:
     return found.stdout.split()
 
 
+@pytest.mark.slow
 def test_the_key_of_its_command_line_stays_on_the_box(served_box: ServedBox, tmp_path: Path) -> None:
     box, record = served_box, tmp_path / "night.jsonl"
     with foreign_server(box.python, box.model, box.port, tmp_path / "server.log", "--enable-metrics"):

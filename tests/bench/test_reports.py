@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -120,7 +121,8 @@ def test_latex_compiles_or_is_at_least_balanced(tmp_path: Path) -> None:
     if shutil.which("pdflatex"):
         (tmp_path / "r.tex").write_text(text)
         argv = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "r.tex"]
-        assert subprocess.run(argv, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+        env = {"HOME": str(tmp_path), **os.environ}  # it makes its fonts there
+        assert subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t"])

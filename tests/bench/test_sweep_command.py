@@ -102,6 +102,7 @@ def test_a_detached_sweep_goes_on_step_by_step(served_box: ServedBox) -> None:
     assert [len(run.points) for run in runs_of(served_box).runs()] == [1]
 
 
+@pytest.mark.slow
 def test_a_budget_measures_what_fits(served_box: ServedBox) -> None:
     file = a_sweep(served_box)
     words = ("sweep", "local", str(file), *QUICK, "--dry-run")

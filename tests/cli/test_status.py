@@ -40,6 +40,7 @@ def test_everything_true_of_a_box(gpudeck: Gpudeck, box: str, fleet: Fleet) -> N
     assert root["state"] == "ok"
 
 
+@pytest.mark.slow
 def test_the_first_visit_expects_nothing_and_later_ones_remember(gpudeck: Gpudeck, box: str, fleet: Fleet) -> None:
     first = gpudeck.json("status", box)
     assert first["gpus_expected"] is None

@@ -158,6 +158,7 @@ def test_a_box_without_the_library_is_told_what_to_install(night: Night, tmp_pat
     assert (unproved.returncode, f"{bare} has no huggingface_hub" in unproved.stderr) == (1, True), unproved.stderr
 
 
+@pytest.mark.slow
 def test_what_is_selected_and_what_a_dummy_start_needs(night: Night) -> None:
     nothing = night.fetch(TARGET, "--include", "*.nope")
     assert (nothing.returncode, "No file" in nothing.stderr) == (1, True)

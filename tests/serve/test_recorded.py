@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.serve.conftest import KEY, Box
 
 
@@ -12,6 +14,7 @@ def _recordings(box: Box) -> list[Path]:
     return sorted((box.gpudeck.home / "data" / "gpudeck" / "recordings").glob("*"))
 
 
+@pytest.mark.slow
 def test_a_followed_start_is_recorded(box: Box) -> None:
     box.serve("start", box.recipe("one"))
     (recording,) = _recordings(box)

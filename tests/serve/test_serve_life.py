@@ -63,6 +63,7 @@ def test_start_prove_look_and_stop(box: Box) -> None:
     assert "Finished server process" in (job / "log").read_text()
 
 
+@pytest.mark.slow
 def test_crash_names_cause_phase_and_way_out(box: Box) -> None:
     box.recipe("bad", SGLANG_STANDIN_FAIL="kv_oom")
     box.serve("start", "bad", exit_code=1)
@@ -109,6 +110,7 @@ def test_a_fraction_of_nearly_all_is_lowered(box: Box) -> None:
     assert server["advice"][0].startswith("LOWER mem-fraction-static")  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_somebody_elses_server_is_looked_at_adopted_and_stopped(box: Box, tmp_path: Path) -> None:
     bystander = subprocess.Popen(["sglang::scheduler_TP0", "60"], executable="/bin/sleep")
     with foreign_server(box.python, box.model, box.port, tmp_path / "foreign.log") as process:

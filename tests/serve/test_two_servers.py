@@ -82,6 +82,7 @@ async def test_one_is_measured_the_other_is_watched_as_ever(box: Box, session: L
     assert "/v1/loads" in logs[1].read_text()
 
 
+@pytest.mark.slow
 async def test_a_server_on_one_address_of_the_box(box: Box, session: LiveSession, tmp_path: Path) -> None:
     app = ConsoleApp(session)
     with foreign_server(box.python, box.model, box.port, tmp_path / "log", "--host", ADDRESS):
