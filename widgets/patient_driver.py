@@ -21,6 +21,15 @@ class PatientDriver(LinuxDriver):
         super().__init__(*args, **more)
         self._told, self._tell = os.pipe()  # readable when the reading is to end; open as long as the program runs
 
+    def start_application_mode(self) -> None:
+        """Also after a SIGCONT that no SIGTSTP came before: one reader, and the terminal goes back to what it was."""
+        reading, before = self._key_thread is not None and self._key_thread.is_alive(), self.attrs_before
+        if reading:
+            self.disable_input()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        if reading:
+            self.attrs_before = before
+
     def run_input_thread(self) -> None:
         """Read and dispatch until the end is told. Only an unfinished escape sequence is waited for with a limit."""
         parser = XTermParser(self._debug)

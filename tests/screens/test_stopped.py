@@ -1,0 +1,51 @@
+"""A console that was stopped (SIGSTOP) and goes on takes keys, ends, and leaves its terminal as it was."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+from tests.support.patience import PATIENCE_S
+
+RECORDING = Path(__file__).parents[1] / "recordings" / "first_light.jsonl"
+
+
+def seen(leader: int, words: bytes) -> None:
+    output, deadline = b"", time.monotonic() + PATIENCE_S
+    while words not in output:
+        assert time.monotonic() < deadline, output[-500:]
+        if select.select([leader], [], [], 0.2)[0]:
+            output += os.read(leader, 65536)
+
+
+def test_stopped_and_continued(tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    before = termios.tcgetattr(follower)
+    xdg = {f"XDG_{kind}_HOME": str(tmp_path) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+    console = subprocess.Popen(
+        [sys.executable, "-m", "console", "--replay", str(RECORDING)], stdin=follower, stdout=follower, stderr=follower,
+        env={**os.environ, **xdg, "TERM": "xterm-256color", "LANG": "C.UTF-8"}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        seen(leader, b"REPLAY")
+        for _ in range(2):
+            console.send_signal(signal.SIGSTOP)
+            os.waitpid(console.pid, os.WUNTRACED)
+            console.send_signal(signal.SIGCONT)
+            seen(leader, b"\x1b[?1049h")  # it has taken the terminal again
+        os.write(leader, b"q")
+        seen(leader, b"\x1b[?1049l")
+        assert console.wait(PATIENCE_S) == 0
+        assert termios.tcgetattr(follower) == before
+    finally:
+        console.kill()
+        console.wait()
+        os.close(leader)
+        os.close(follower)
