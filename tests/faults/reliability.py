@@ -30,6 +30,8 @@ Silence counts as lost after 20 s; the rows of frozen and half-open links shorte
   names, model names and every free text of a recording, into a real pseudo-terminal: only our own sequences come out.
 - Log lines: {units} repeated pieces behind {beginnings} known beginnings, 50 kB each, at most 1 s of CPU; and 200
   random mixtures of them a run, that none raises.
+- What strangers may have planted: files without end, JSON without bottom, names that lead elsewhere, directories that
+  others can write (`test_planted_files.py`, `test_planted_models.py`, `test_planted_jobs.py`).
 {fuzz}
 
 ## How to run it
