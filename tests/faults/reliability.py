@@ -39,7 +39,7 @@ Silence counts as lost after 20 s; the rows of frozen and half-open links shorte
 ```
 make test-slow                         # a few kills, a short sleep, a short soak
 make reliability                       # the fault suite, and this page
-KILLS=50 SLEEP_S=120 SOAK_S=600 FUZZ_S=120 make reliability
+KILLS=50 SLEEP_S=120 SOAK_S=3600 FUZZ_S=120 make reliability   # some three hours
 ```
 
 Rows that need root (mounts, users, a private sshd, network namespaces) are skipped without it.
