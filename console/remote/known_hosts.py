@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -15,13 +16,21 @@ def own_file() -> Path:
 
 
 def accept_host_key(unknown: HostKeyUnknown) -> Path:
-    """Trusts the key from now on: one line more in our own file. Connecting again then checks against it."""
+    """Trusts the key from now on: one line more in our own file. Connecting again then checks against it.
+
+    Raises OSError; a full disk leaves no half line.
+    """
     file = own_file()
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    size, line = os.fstat(descriptor).st_size, f"{unknown.pattern} {unknown.public_key}\n".encode()
     try:
-        os.write(descriptor, f"{unknown.pattern} {unknown.public_key}\n".encode())
+        if os.write(descriptor, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
         os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
     finally:
         os.close(descriptor)
     return file

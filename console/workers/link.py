@@ -101,7 +101,13 @@ class LinkWorker:
     def accept_host_key(self) -> None:
         """Trust the key that was shown last, then connect again with the file that holds it."""
         if self._unknown_key is not None:
-            known_hosts.accept_host_key(self._unknown_key)
+            try:
+                known_hosts.accept_host_key(self._unknown_key)
+            except OSError as error:
+                where = error.filename or known_hosts.own_file()
+                said = f"The host key could not be kept: {where}: {error.strerror}."
+                self._changed("blocked", sentence=said, exit_code=errors.HostKeyUnknown.exit_code)
+                return
             self.again()
 
     async def run(self) -> None:
