@@ -49,14 +49,21 @@ def wired() -> Iterator[Wire]:
         assert holder.stdout is not None
         holder.stdout.readline()
         wire = Wire(holder.pid)
-        wire.laptop("ip", "link", "add", "laptop0", "type", "veth", "peer", "name", "box0", "netns", str(holder.pid))
-        for side, device, address in ((wire.laptop, "laptop0", LAPTOP), (wire.box, "box0", BOX)):
-            side("ip", "address", "add", f"{address}/24", "dev", device)
-            for name in ("lo", device):
-                side("ip", "link", "set", name, "up")
+        try:
+            _lay(wire, holder.pid)
+        except subprocess.CalledProcessError as error:
+            need("netns", False, f"this kernel or container has no veth: {error.stderr.strip()}")
         yield wire
     finally:
         holder.kill()
         holder.communicate()
         _libc.setns(before, _NEW_NETWORK)
         os.close(before)
+
+
+def _lay(wire: Wire, box_pid: int) -> None:
+    wire.laptop("ip", "link", "add", "laptop0", "type", "veth", "peer", "name", "box0", "netns", str(box_pid))
+    for side, device, address in ((wire.laptop, "laptop0", LAPTOP), (wire.box, "box0", BOX)):
+        side("ip", "address", "add", f"{address}/24", "dev", device)
+        for name in ("lo", device):
+            side("ip", "link", "set", name, "up")
