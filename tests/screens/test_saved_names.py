@@ -14,7 +14,7 @@ from tests.perf import mixed_hour
 from tests.support.played import PlayedSession
 
 
-@pytest.mark.parametrize("name", ["../../../victim", "/etc/victim", ".victim", "..", "a/../../victim"])
+@pytest.mark.parametrize("name", ["../../../victim", "/etc/victim"])
 async def test_a_log_is_saved_in_its_folder(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "a" / "b" / "data"))
     session = PlayedSession(*mixed_hour.before(), hosts=[mixed_hour.HOST])
