@@ -22,6 +22,7 @@ from console.workers import run_keeping
 from console.workers.run_keeping import Fetched, RunKeeping
 from tests.bench.conftest import ServedBox
 from tests.bench.test_run_store import a_point
+from tests.support.patience import COMMAND_S
 from tests.support.small_disk import fill, small_disk
 from tests.support.standin import standin
 
@@ -137,11 +138,11 @@ def test_a_measurement_waits_for_room(served_box: ServedBox, tmp_path: Path) -> 
 
         listener = threading.Thread(target=listen, daemon=True)
         listener.start()
-        assert full.wait(60), said
+        assert full.wait(COMMAND_S), said
         filler.unlink()
         assert process.stdout is not None
         out = process.stdout.read()
-        assert process.wait(60) == 0, said
+        assert process.wait(COMMAND_S) == 0, said
         listener.join()
         assert sum("No space left on device" in line for line in said) == 1
         assert [point["concurrency"] for point in json.loads(out)["points"]] == [1, 2]
