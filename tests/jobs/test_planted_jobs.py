@@ -71,7 +71,11 @@ def test_the_agent_says_why_it_knows_no_jobs(opened: Path, box: JobBox) -> None:
 @pytest.mark.parametrize("name", ["writable by all", pytest.param("another user's", marks=needs_root)])
 def test_nobody_is_adopted_by_a_strangers_word(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
+    program = "import sys; print(flush=True); sys.stdin.read()"  # ends with us, whatever fails
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", program], stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # before, its environment may not be there yet
         start = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
         adopt.adopt(call(), {"pid": process.pid, "start": start, "by": "me"})
         assert adopt.record_of(process.pid, start) is not None
@@ -79,4 +83,3 @@ def test_nobody_is_adopted_by_a_strangers_word(name: str, tmp_path: Path, monkey
         assert adopt.record_of(process.pid, start) is None
         with pytest.raises(OpError, match="not believed"):
             adopt.adopt(call(), {"pid": process.pid, "start": start, "by": "me"})
-        process.kill()
