@@ -33,6 +33,7 @@ class HubWatch:
         """`looks_first`: ask for token and stored models at each connection."""
         self._host, self._looks_first, self._recheck_s = host, looks_first, recheck_s
         self._rechecked = time.monotonic()
+        self._past: set[str] | None = None  # what had ended before the first look: told by nobody any more
 
     async def run(self, connected: Callable[[], Box | None], looks: Looks) -> None:
         """Until cancelled; without a link nothing is asked."""
@@ -68,8 +69,11 @@ class HubWatch:
         wanted: list[tuple[str, Coroutine[Any, Any, None]]] = []
         jobs = self._host.jobs.jobs
         shown = {repo.download.job for repo in self._host.hub.repos.values() if repo.download}
+        if known(jobs) and self._past is None:
+            self._past = {job.id for job in jobs if job.state != "running" and job.id not in shown}
         for job in jobs if known(jobs) else ():
-            if job.kind in KINDS and (job.state == "running" or job.id in shown):
+            # One that began and ended between two looks has its last words, too.
+            if job.kind in KINDS and (job.state == "running" or job.id in shown or job.id not in (self._past or ())):
                 wanted.append((job.id, self._transfer(box, job)))
         if time.monotonic() - self._rechecked >= self._recheck_s:
             self._rechecked = time.monotonic()

@@ -179,6 +179,32 @@ async def test_a_running_download_claims_its_rest_and_is_followed(scene: Scene, 
 
 
 @pytest.mark.slow
+async def test_what_began_and_ended_between_two_looks_is_told(scene: Scene, hub: FakeHub, tmp_path: Path) -> None:
+    (want,) = wants(tmp_path, TARGET)
+    linked, looks = [scene.box], []
+
+    def connected() -> Box | None:
+        looks.append(scene.host.jobs.jobs)
+        return linked[0] if linked else None
+
+    frames = asyncio.create_task(_take_jobs(scene))
+    watching = asyncio.create_task(HubWatch(scene.host, looks_first=False).run(connected, scene.looks))
+    await scene.until(lambda: known(scene.host.jobs.jobs))
+    seen = len(looks)
+    while len(looks) < seen + 2:  # noqa: ASYNC110 - it has looked, and found nothing
+        await asyncio.sleep(0.02)
+    linked.clear()
+    started = await jobs.start(scene.box, spec_of("download", place_of(scene.box), Transfer(want=want)))
+    await scene.until(lambda: [one.state for one in scene.host.jobs.jobs if one.id == started.id] == ["exited"])  # type: ignore[union-attr]
+    assert not scene.told_of(facts.RepoVerified)
+    linked.append(scene.box)
+    await scene.until(lambda: scene.told_of(facts.RepoVerified))
+    for task in (watching, frames):
+        task.cancel()
+    await asyncio.gather(watching, frames, return_exceptions=True)
+
+
+@pytest.mark.slow
 async def test_a_download_that_is_stopped_is_no_longer_shown_as_one(scene: Scene, hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.paths, hub.faults.rate_bytes_s = ("1.safetensors", "4.safetensors"), 0.02 * MIB
     (want,) = wants(tmp_path, TARGET)
