@@ -133,7 +133,7 @@ def test_a_measurement_waits_for_room(served_box: ServedBox, tmp_path: Path) -> 
             assert process.stderr is not None
             for line in process.stderr:
                 said.append(line)
-                if "c0002-r0: measured" in line:
+                if "C = 2: measured" in line:
                     full.set()
 
         listener = threading.Thread(target=listen, daemon=True)
