@@ -108,10 +108,10 @@ class ConsoleApp(Deck):
 
     def _painted_first(self) -> None:
         """Only now the link's own imports, or the search for what was notable, may take the processor."""
-        if not self.is_headless:
-            self.set_timer(WARM_AFTER_S, self.warm)
-        if self.player:
+        if self.player:  # its search for marks takes the processor that mounting screens would need
             self.run_worker(partial(self.player.find_marks, notable), thread=True)
+        elif not self.is_headless:
+            self.set_timer(WARM_AFTER_S, self.warm)
         if controls := self.session.controls:
             controls.start()
             self.run_worker(self._read_choices(), exit_on_error=True)
