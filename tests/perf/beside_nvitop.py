@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.perf.box import CLOCK_MHZ, Box, box
-from tests.perf.process import cpu_s
+from tests.perf.process import ran_s
 from tests.perf.screen import screen
 from tests.perf.table import Row
 
@@ -61,9 +61,9 @@ def rows() -> list[Row]:
             console.wait(str(CLOCK_MHZ))
             time.sleep(SETTLE_S)
             pids = [console.pid, place.agents()[0], *([other] if other else [])]
-            before = [cpu_s(pid) for pid in pids]
+            before = [ran_s(pid) for pid in pids]
             time.sleep(SECONDS)
-            spent = [cpu_s(pid) - at for pid, at in zip(pids, before, strict=True)]
+            spent = [ran_s(pid) - at for pid, at in zip(pids, before, strict=True)]
     return _rows(*(100 * one / SECONDS for one in spent))
 
 

@@ -24,7 +24,7 @@ from console.events import Event
 from console.journal import Recorder
 from console.state import reduce
 from tests.perf.mixed_hour import HOST, before, second
-from tests.perf.process import ROOT, cpu_s
+from tests.perf.process import ROOT, ran_s
 from tests.perf.screen import screen
 from tests.perf.table import Row
 from tests.support.played import PlayedSession
@@ -86,9 +86,9 @@ def rows() -> list[Row]:
             shown.wait("READY")
             pids.append(shown.pid)
         time.sleep(SETTLE_S)
-        at = [cpu_s(pid) for pid in pids]
+        at = [ran_s(pid) for pid in pids]
         time.sleep(SECONDS)
-        few, many = (100 * (cpu_s(pid) - start) / SECONDS for pid, start in zip(pids, at, strict=True))
+        few, many = (100 * (ran_s(pid) - start) / SECONDS for pid, start in zip(pids, at, strict=True))
     return [
         Row(measure="console at 1,000 facts a second", value=many, unit="% of a core"),
         Row(measure="the same", value=many / few, budget=1.5, base=f"at 50 facts a second, {few:.1f} % of a core"),
