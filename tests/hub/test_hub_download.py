@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from console.demo.hub import FakeHub, model_files, text
 from tests.support.hub import BOB, Job, ask_one, environment, new_hub
+from tests.support.jobbox import until
 from tests.support.patience import PATIENCE_S
 
 REPO = "moonshotai/Kimi-K2.6"
@@ -189,9 +189,8 @@ def test_a_killed_run_keeps_whole_files_and_names_what_is_left_over(hub: FakeHub
     job.process.kill()
     job.process.communicate()
     hub.faults.rate_bytes_s = 0.0
-    end = time.monotonic() + PATIENCE_S
-    while (stored := place.stored())["orphans"] == 0 and time.monotonic() < end:
-        time.sleep(0.02)  # the child dies with its parent, a moment later
+    until(lambda: place.stored()["orphans"], "the child dies with its parent, a moment later", PATIENCE_S)
+    stored = place.stored()
     assert (stored["orphans"], stored["proof"]) == (1, "partial")
     hub.requests.clear()
     assert place.run()[0] == 0
