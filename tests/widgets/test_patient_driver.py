@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import select
+import signal
 import subprocess
 import sys
 import threading
@@ -45,18 +47,25 @@ class Typist:
     def __init__(self, process: subprocess.Popen[bytes], leader: int, told: int) -> None:
         self.process = process
         self._leader = leader
-        self._told = open(told, encoding="utf-8")  # noqa: SIM115 - closed with the fixture
+        self._told = told
+        self._heard = b""
 
     def types(self, keys: bytes) -> None:
         os.write(self._leader, keys)
 
     def hears(self) -> str:
-        return self._told.readline().strip()
+        while b"\n" not in self._heard:
+            assert select.select([self._told], [], [], PATIENCE_S)[0], "no word from the app"
+            read = os.read(self._told, 1024)
+            assert read, "the app ended"
+            self._heard += read
+        word, _, self._heard = self._heard.partition(b"\n")
+        return word.decode()
 
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
-        self._told.close()
+        os.close(self._told)
 
 
 @pytest.fixture
@@ -108,6 +117,18 @@ def test_it_reads_again_after_the_terminal_was_given_away(typist: Typist) -> Non
         assert [typist.hears() for _ in range(3)] == ["s", "away", "back"]
     typist.types(b"x")
     assert typist.hears() == "x"
+
+
+@pytest.mark.parametrize("between", [b"", b"s"], ids=["idle", "while the terminal is elsewhere"])
+def test_no_burst_of_continues_leaves_a_second_reader_or_locks_up(typist: Typist, between: bytes) -> None:
+    typist.types(between)
+    for _ in range(100):
+        typist.process.send_signal(signal.SIGCONT)
+    if between:
+        assert [typist.hears() for _ in range(3)] == ["s", "away", "back"]
+    typist.types(b"q")
+    assert typist.hears() == "q"
+    assert typist.process.wait(PATIENCE_S) == 0
 
 
 def test_the_end_needs_no_input(typist: Typist) -> None:
