@@ -1,0 +1,85 @@
+"""Keys that come in one burst: each reaches what the ones before it opened, and none is lost or taken twice."""
+
+from __future__ import annotations
+
+import pytest
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.events import Event, Key, Paste
+from textual.widgets import Input
+
+from tests.support.frames import StyledApp, until_shown
+from widgets.dialog import AskDialog
+from widgets.key_turns import KeyTurns
+
+
+class Notes(StyledApp):
+    """`n` asks for a note, `ctrl+r` removes the field that has the focus."""
+
+    BINDINGS = (("n", "ask", "Note"), Binding("ctrl+r", "remove", "Remove", priority=True))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[str] = []
+        self._typed = KeyTurns(self, super().on_event)
+
+    def compose(self) -> ComposeResult:
+        if self.with_field:
+            yield Input()
+
+    with_field = False
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, Key | Paste) and not event.is_forwarded:
+            await self._typed.take(event)
+        else:
+            await super().on_event(event)
+
+    def action_ask(self) -> None:
+        self.push_screen(AskDialog("Note", [("goes into", "the record")]), self.told)
+
+    async def action_remove(self) -> None:
+        await self.query_one(Input).remove()
+
+    def told(self, text: str | None) -> None:
+        self.heard.append(text or "")
+        if self.heard[-1] == "end":
+            self.notify("all of it")
+
+
+def burst(app: Notes, *typed: str | Paste) -> None:
+    """As the driver sends what one read of the terminal gave."""
+    for one in typed:
+        app.post_message(Key(one, one if len(one) == 1 else None) if isinstance(one, str) else one)
+
+
+END = ("n", *"end", "enter")
+
+
+@pytest.mark.parametrize(
+    ("typed", "heard"),
+    [
+        ((*"nhello", "enter"), ["hello"]),
+        ((*"nno", "enter", *"nn", "enter"), ["no", "n"]),
+        ((*"nhi", "escape", *"nd", "enter"), ["", "d"]),
+        (("n", Paste("a b"), "c", "enter"), ["a bc"]),
+        ((*"xyz", *"nq", "enter"), ["q"]),
+    ],
+)
+async def test_each_key_reaches_what_the_ones_before_opened(typed: tuple[str | Paste, ...], heard: list[str]) -> None:
+    app = Notes()
+    async with app.run_test(size=(80, 20), notifications=True) as pilot:
+        burst(app, *typed, *END)
+        await until_shown(app, pilot, "all of it")
+    assert app.heard == [*heard, "end"]
+
+
+async def test_a_field_that_a_key_removes_holds_no_other_key_up() -> None:
+    app = Notes()
+    app.with_field = True
+    async with app.run_test(size=(80, 20), notifications=True) as pilot:
+        app.query_one(Input).focus()
+        await pilot.pause()
+        burst(app, "ctrl+r", *END)
+        await until_shown(app, pilot, "all of it")
+    assert app.heard == ["end"]
