@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from textual.command import Provider
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.events import Event, Key, Paste, ScreenSuspend
+from textual.events import ScreenSuspend
 from textual.screen import Screen
 
 from console.events.link import IntentIssued
@@ -36,7 +36,6 @@ from console.session.protocol import HostChoice, Session
 from console.values import clean
 from console.views.notable import notable
 from widgets.glyphs import ASCII_CLASS
-from widgets.key_turns import KeyTurns
 from widgets.patient_driver import PatientDriver
 from widgets.stylesheet import LazyStylesheet
 from widgets.themes import DARK, register_themes
@@ -88,7 +87,6 @@ class ConsoleApp(Deck):
         self.player = player
         self._host_keys = HostKeys()
         self._teller = Teller()
-        self._typed = KeyTurns(self, super().on_event)
         self._ticked = time.monotonic()
         self._beaten: object = None
         self.host_name = next(iter(session.state.hosts), "")
@@ -102,12 +100,6 @@ class ConsoleApp(Deck):
     def get_driver_class(self) -> type[Driver]:
         usual = super().get_driver_class()
         return PatientDriver if usual is LinuxDriver else usual
-
-    async def on_event(self, event: Event) -> None:
-        if isinstance(event, (Key, Paste)) and not event.is_forwarded:
-            await self._typed.take(event)
-        else:
-            await super().on_event(event)
 
     async def on_mount(self) -> None:
         await self.switch_mode("overview" if self.host_name or self.player else "hosts")

@@ -46,6 +46,6 @@ ChartView and the same chart as SVG (`ys` None is a gap; `flagged` are hollow):
 
 Dialogs (screens for `app.push_screen(dialog, callback)`; escape and enter change nothing by default):
     ConfirmDialog("Stop the server", [("stops", "pid 41822")], yes="Stop it", twin="gpudeck serve ct200 stop")
-    AskDialog("Token", [("stored on", "ct200")], secret=True)        # the text, or None
+    AskDialog("Token", [("stored on", "ct200")], str, secret=True)   # what `str` makes of the text, or None
     HostKeyDialog("ct200", "ssh-ed25519", "SHA256:…", via=["bastion"])
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from textual import on
@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
+from textual.suggester import SuggestFromList
 from textual.widget import Widget
 from textual.widgets import Button, Input, TextArea
 
@@ -116,56 +117,84 @@ class HostKeyDialog(Dialog[bool]):
         self.dismiss(True)
 
 
-class AskDialog(Dialog[str]):
-    """Asks for one line of text; `secret=True` shows no character of it. None when it was closed."""
+class ReadingDialog(Dialog[T], Generic[T]):
+    """Asks for text, and answers with what it means; None when it was closed.
+
+    What `reads` refuses with a ValueError stays to be corrected, with the sentence below it.
+    """
+
+    def __init__(self, title: str, rows: Sequence[tuple[str, str]], reads: Callable[[str], T], *, yes: str) -> None:
+        super().__init__(title, data_lines(rows), no="Cancel", yes=yes)
+        self._reads = reads
+
+    def read(self, text: str) -> None:
+        """Close with what the text means, or say what is wrong with it."""
+        try:
+            meant = self._reads(text)
+        except ValueError as error:
+            self.query_one("#dialog-refused", Lines).set_lines([Line((Cell(str(error), "warn"),))])
+        else:
+            self.dismiss(meant)
+
+
+class AskDialog(ReadingDialog[T], Generic[T]):
+    """Asks for one line of text; `secret=True` shows no character of it."""
 
     AUTO_FOCUS = "#dialog-input"
 
     def __init__(
         self,
         title: str,
-        rows: Sequence[tuple[str, str]] = (),
+        rows: Sequence[tuple[str, str]],
+        reads: Callable[[str], T],
         *,
         yes: str = "OK",
         value: str = "",
         placeholder: str = "",
         secret: bool = False,
+        names: Sequence[str] = (),
     ) -> None:
-        super().__init__(title, data_lines(rows), no="Cancel", yes=yes)
+        super().__init__(title, rows, reads, yes=yes)
         self._value = value
         self._placeholder = placeholder
         self._secret = secret
+        self._suggests = SuggestFromList(names, case_sensitive=False) if names else None
 
     def extra(self) -> Sequence[Widget]:
-        """The input."""
-        return (Input(self._value, placeholder=self._placeholder, password=self._secret, id="dialog-input"),)
+        """The input; → completes to the first of the names that begins so."""
+        asked = Input(
+            self._value, self._placeholder, password=self._secret, suggester=self._suggests, id="dialog-input"
+        )
+        return (asked, Lines(wrap=True, id="dialog-refused"))
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
         self.accept()
 
     def accept(self) -> None:
-        """Answer with the text, when there is one."""
+        """Read the text, when there is one."""
         if text := self.query_one(Input).value.strip():
-            self.dismiss(text)
+            self.read(text)
 
 
-class EditDialog(Dialog[str]):
-    """Asks for some lines of text, beginning with `text`. None when it was closed."""
+class EditDialog(ReadingDialog[T], Generic[T]):
+    """Asks for some lines of text, beginning with `text`."""
 
     AUTO_FOCUS = "#dialog-text"
 
-    def __init__(self, title: str, rows: Sequence[tuple[str, str]], text: str, *, yes: str = "OK") -> None:
-        super().__init__(title, data_lines(rows), no="Cancel", yes=yes)
+    def __init__(
+        self, title: str, rows: Sequence[tuple[str, str]], reads: Callable[[str], T], text: str, *, yes: str = "OK"
+    ) -> None:
+        super().__init__(title, rows, reads, yes=yes)
         self._text = text
 
     def extra(self) -> Sequence[Widget]:
         """The text; tab leads to the buttons."""
-        return (TextArea(self._text, tab_behavior="focus", id="dialog-text"),)
+        return (TextArea(self._text, tab_behavior="focus", id="dialog-text"), Lines(wrap=True, id="dialog-refused"))
 
     def accept(self) -> None:
-        """Answer with the text."""
-        self.dismiss(self.query_one(TextArea).text)
+        """Read the text."""
+        self.read(self.query_one(TextArea).text)
 
 
 def data_lines(rows: Sequence[tuple[str, str]]) -> list[Line]:

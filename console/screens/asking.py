@@ -31,7 +31,9 @@ class ScreenAsker:
         deck = await self._waiting()
         async with self._one_at_a_time:
             answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-            await deck.push_screen(AskDialog("Log in", [("asked", clean(prompt))], secret=secret), answered.set_result)
+            await deck.push_screen(
+                AskDialog("Log in", [("asked", clean(prompt))], str, secret=secret), answered.set_result
+            )
             answer = await answered
         if answer and secret:
             remember(answer)

@@ -37,28 +37,24 @@ def _bench(deck: Deck, frame: Frame) -> None:
         else:
             deck.switch_mode("bench")
 
-    def answered(text: str | None) -> None:
-        if not text:
-            return
-        preset = wished(text)
-        if isinstance(preset, Preset):
+    def answered(preset: Preset | None) -> None:
+        if preset:
             begin(preset)
-        else:
-            deck.notify(preset, severity="warning")
 
     if frame.argument:
         _confirm(deck, name, server_id, frame.argument, begin)
         return
     rows = [("box", name), ("measures", server_id)] + [(one.name, _price(one)) for one in PRESETS.values()]
-    ask = AskDialog("Run a benchmark: which preset?", rows, placeholder="sweep, or sweep -c 1,8,64")
+    ask = AskDialog("Run a benchmark: which preset?", rows, wished, placeholder="sweep, or sweep -c 1,8,64")
     deck.push_screen(ask, answered)
 
 
 def _confirm(deck: Deck, name: str, server: str, text: str, begin: Callable[[Preset], None]) -> None:
     """What was typed in the palette is shown before it begins."""
-    preset = wished(text)
-    if not isinstance(preset, Preset):
-        deck.notify(preset, severity="warning")
+    try:
+        preset = wished(text)
+    except ValueError as error:
+        deck.notify(str(error), severity="warning")
         return
     users = ",".join(map(str, preset.concurrency))
     rows = [("box", name), ("measures", server), ("preset", preset.name), ("concurrency", users)]
@@ -67,19 +63,19 @@ def _confirm(deck: Deck, name: str, server: str, text: str, begin: Callable[[Pre
     deck.push_screen(dialog, lambda yes: begin(preset) if yes else None)
 
 
-def wished(text: str) -> Preset | str:
-    """`sweep`, `sweep -c 1,8,64`, `--preset sweep --concurrency 1,8`: the preset, or what is wrong with the text."""
+def wished(text: str) -> Preset:
+    """The preset of `sweep`, `sweep -c 1,8,64`, `--preset sweep --concurrency 1,8`; ValueError says what is wrong."""
     words = text.replace("--preset", " ").replace("--concurrency", "-c").split()
     name = words[0] if words and words[0] != "-c" else "smoke"
     if name not in PRESETS:
-        return f"There is no preset {name}: {', '.join(PRESETS)}."
+        raise ValueError(f"There is no preset {name}: {', '.join(PRESETS)}.")
     preset = PRESETS[name]
     if "-c" not in words:
         return preset
     users = "".join(words[words.index("-c") + 1 :]).split(",")
     numbers = tuple(int(one) for one in users if one.isdecimal())
     if len(numbers) != len(users) or not all(0 < one <= MAX_CONCURRENCY for one in numbers):
-        return f"-c takes numbers from 1 to {MAX_CONCURRENCY} with commas, such as -c 1,8,64."
+        raise ValueError(f"-c takes numbers from 1 to {MAX_CONCURRENCY} with commas, such as -c 1,8,64.")
     return msgspec.structs.replace(preset, concurrency=numbers)
 
 

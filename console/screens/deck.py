@@ -7,6 +7,7 @@ from typing import cast
 
 from rich.text import Text
 from textual.app import App
+from textual.events import Event, Key, Paste
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.widget import AwaitMount
@@ -15,6 +16,7 @@ from console.intents import Intent, spoken
 from console.session.player import Player
 from console.session.protocol import HostChoice, Session
 from console.values.secrets import trace
+from widgets.key_turns import KeyTurns
 
 MASK_NEW_S, MASK_READY_S = 0.05, 0.01
 
@@ -28,6 +30,17 @@ class Deck(App[None]):
     choices: Sequence[HostChoice]
     table: tuple[Intent, ...]
     _mask_s: float = MASK_NEW_S
+
+    def __init__(self, *, ansi_color: bool = False) -> None:
+        super().__init__(ansi_color=ansi_color)
+        self._typed = KeyTurns(self, super().on_event)
+
+    async def on_event(self, event: Event) -> None:
+        """Keys that are typed in one go arrive in turn."""
+        if isinstance(event, Key | Paste) and not event.is_forwarded:
+            await self._typed.take(event)
+        else:
+            await super().on_event(event)
 
     def switch_mode(self, mode: str) -> AwaitMount:
         """Show a screen; one that is there already needs no longer to be ready than its paint."""

@@ -109,13 +109,19 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
         show_gates(deck, host.name, frame.argument, fetch=fetch)
         return
 
-    def named(text: str | None) -> None:
-        if text:
-            show_gates(deck, host.name, text.strip(), fetch=fetch)
+    def asked(recipe: str) -> str:
+        if refused := controls.check_recipe(host.name, recipe):
+            raise ValueError(refused)
+        return recipe
+
+    def named(recipe: str | None) -> None:
+        if recipe:
+            deck.push_screen(DeployScreen(host.name, recipe, fetch=fetch))
 
     rows = [("box", host.name), ("recipes", ", ".join(names) or "none in reach: gpudeck recipe new")]
     title = "Deploy" if fetch else "Start"
-    deck.push_screen(AskDialog(title, rows, yes="Ask the gates", placeholder="a recipe's name"), named)
+    dialog = AskDialog(title, rows, asked, yes="Ask the gates", placeholder="a recipe's name", names=names)
+    deck.push_screen(dialog, named)
 
 
 def show_gates(deck: Deck, host: str, recipe: str, *, fetch: bool) -> None:

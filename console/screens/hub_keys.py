@@ -32,9 +32,8 @@ def _token(deck: Deck, frame: Frame) -> None:
         return
     name = host.name
 
-    def answered(text: str | None) -> None:
-        if text:
-            token = Secret(text)
+    def answered(token: Secret | None) -> None:
+        if token is not None:
             _say(deck, lambda: controls.set_token(name, token))
 
     rows = [
@@ -42,7 +41,7 @@ def _token(deck: Deck, frame: Frame) -> None:
         ("now", token_line(host)[1]),
         ("goes into", f"the token file of {name}, 0600, unless the Hub rejects it"),
     ]
-    deck.push_screen(AskDialog("Hugging Face token", rows, yes="Write", secret=True), answered)
+    deck.push_screen(AskDialog("Hugging Face token", rows, Secret, yes="Write", secret=True), answered)
 
 
 def _verify(deck: Deck, frame: Frame) -> None:

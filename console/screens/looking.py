@@ -16,7 +16,7 @@ from console.screens.help import HelpScreen
 from console.screens.hub import HubScreen
 from console.screens.plan import PlanPane
 from console.screens.server_files import copied_server
-from console.values import clean
+from console.values import CleanText, clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
 from widgets.line_table import LineTable
@@ -98,11 +98,11 @@ def _shell(app: Deck, frame: Frame) -> None:
 
 
 def _note(app: Deck, frame: Frame) -> None:
-    def written(text: str | None) -> None:
+    def written(text: CleanText | None) -> None:
         if text and app.session.controls:
-            app.session.controls.publish(NoteWritten(text=clean(text), host=frame.host.name if frame.host else ""))
+            app.session.controls.publish(NoteWritten(text=text, host=frame.host.name if frame.host else ""))
 
-    app.push_screen(AskDialog("Note", [("goes into", _notebook(frame))]), written)
+    app.push_screen(AskDialog("Note", [("goes into", _notebook(frame))], clean), written)
 
 
 def _notebook(frame: Frame) -> str:

@@ -32,15 +32,12 @@ def _notable(app: Deck, _frame: Frame) -> None:
 
 
 def _go_to(app: Deck, _frame: Frame) -> None:
-    def given(text: str | None) -> None:
-        if not text or not app.player:
-            return
-        try:
-            app.player.go_to(parse_moment(text, app.session.header))
-        except ValueError as error:
-            app.notify(str(error), severity="warning")
+    def given(moment: float | None) -> None:
+        if moment is not None and app.player:
+            app.player.go_to(moment)
 
-    app.push_screen(AskDialog("Go to", [("a moment", "seconds since the start, or HH:MM:SS (UTC)")]), given)
+    rows = [("a moment", "seconds since the start, or HH:MM:SS (UTC)")]
+    app.push_screen(AskDialog("Go to", rows, lambda text: parse_moment(text, app.session.header)), given)
 
 
 HANDLERS: Mapping[str, Handler] = {

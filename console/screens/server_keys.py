@@ -91,17 +91,18 @@ def _edit(deck: Deck, frame: Frame) -> None:
         return
     name = host.name
 
-    def answered(text: str | None) -> None:
-        if text is None:
-            return
+    def edited(text: str) -> str:
         derived, refused = controls.edit_recipe(recipe, text)
         if refused:
-            deck.notify(refused, severity="warning")
-        else:
+            raise ValueError(refused)
+        return derived
+
+    def answered(derived: str | None) -> None:
+        if derived:
             show_gates(deck, name, derived, fetch=True)
 
     rows = [("recipe", recipe), ("its flags", "as TOML; a line taken away leaves the flag out")]
-    deck.push_screen(EditDialog("Edit and retry", rows, args, yes="Ask the gates"), answered)
+    deck.push_screen(EditDialog("Edit and retry", rows, edited, args, yes="Ask the gates"), answered)
 
 
 HANDLERS: Mapping[str, Handler] = {

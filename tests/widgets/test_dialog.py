@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.frames import StyledApp, frame
-from widgets.dialog import AskDialog, ConfirmDialog, Dialog, HostKeyDialog
+from widgets.dialog import AskDialog, ConfirmDialog, Dialog, EditDialog, HostKeyDialog
 
 STOP = (("box", "ct200 [red](root)[/]"), ("stops", "pid 41822 and its 8 ranks"))
 
@@ -53,7 +53,7 @@ async def test_a_secret_is_never_shown() -> None:
     app = StyledApp()
     got: list[str | None] = []
     async with app.run_test(size=(80, 20)) as pilot:
-        app.push_screen(AskDialog("Token", [("stored on", "ct200")], secret=True), got.append)
+        app.push_screen(AskDialog("Token", [("stored on", "ct200")], str, secret=True), got.append)
         await pilot.press(*"hf_secret")
         await pilot.pause()
         assert "hf_secret" not in frame(app)
@@ -63,9 +63,39 @@ async def test_a_secret_is_never_shown() -> None:
 
 
 async def test_an_empty_answer_does_not_close_and_escape_answers_nothing() -> None:
-    got, _ = await answer(AskDialog("Name", value="  "), "enter")
+    got, _ = await answer(AskDialog("Name", (), str, value="  "), "enter")
     assert got == "open"
-    got, _ = await answer(AskDialog("Name", value="abc"), "escape")
+    got, _ = await answer(AskDialog("Name", (), str, value="abc"), "escape")
     assert got is None
-    got, _ = await answer(AskDialog("Name", value="abc"), "end", "d", "enter")
+    got, _ = await answer(AskDialog("Name", (), str, value="abc"), "end", "d", "enter")
     assert got == "abcd"
+
+
+def count(text: str) -> int:
+    """A number, or a sentence."""
+    if not text.strip().isdecimal():
+        raise ValueError(f"{text.strip()} is [no] number.")
+    return int(text)
+
+
+@pytest.mark.parametrize("dialog", [AskDialog("Users", (), count), EditDialog("Users", (), count, "")])
+async def test_what_cannot_be_taken_stays_to_be_corrected(dialog: Dialog[object]) -> None:
+    app = StyledApp()
+    got: list[object] = []
+    yes = ("enter",) if isinstance(dialog, AskDialog) else ("tab", "tab", "enter")
+    back = () if isinstance(dialog, AskDialog) else ("tab",)
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.push_screen(dialog, got.append)
+        await pilot.press(*"8x", *yes)
+        await pilot.pause()
+        assert "8x is [no] number." in frame(app)
+        assert not got
+        await pilot.press(*back, "backspace", *yes)
+        await pilot.pause()
+    assert got == [8]
+
+
+async def test_a_name_is_completed_whatever_its_case() -> None:
+    dialog = AskDialog("Recipe", (), str, names=["k26-tp8", "Qwen3-tp1"])
+    got, _ = await answer(dialog, *"qw", "right", "enter")
+    assert got == "Qwen3-tp1"

@@ -36,7 +36,7 @@ class Notes(StyledApp):
             await super().on_event(event)
 
     def action_ask(self) -> None:
-        self.push_screen(AskDialog("Note", [("goes into", "the record")]), self.told)
+        self.push_screen(AskDialog("Note", [("goes into", "the record")], str), self.told)
 
     async def action_remove(self) -> None:
         await self.query_one(Input).remove()
