@@ -67,6 +67,7 @@ INTENTS: tuple[Intent, ...] = (
     Intent("jump", ("ctrl+o",), "Jump", "A letter on every pane and row: type it to go there"),
     Intent("back", ("escape",), "Back", "One step back; never quits"),
     Intent("quit", ("q",), "Quit", "Close the console; work on the box goes on", footer=True),
+    Intent("suspend", ("ctrl+z",), "To your shell", "Stop the console as a job of your shell; `fg` brings it back"),
     Intent("screen_hosts", ("0",), "Hosts", "Choose a box", command="gpudeck"),
     Intent(
         "screen_overview",

@@ -31,8 +31,9 @@ class PatientDriver(LinuxDriver):
         loop.add_signal_handler(signal.SIGCONT, self._sigcont_application)
 
     def _sigcont_application(self, *_: Any) -> None:
-        """Not at the end, when the terminal was given back for good."""
+        """Take the terminal again and say so, but not at the end, when it was given back for good."""
         if self._has_terminal or self._must_signal_resume:
+            self._must_signal_resume = True  # also after a SIGSTOP, which nobody sees coming
             super()._sigcont_application()
 
     def start_application_mode(self) -> None:

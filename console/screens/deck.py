@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from rich.text import Text
+from textual import on
 from textual.app import App
+from textual.driver import Driver
 from textual.events import Event, Key, Paste
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -41,6 +43,11 @@ class Deck(App[None]):
             await self._typed.take(event)
         else:
             await super().on_event(event)
+
+    @on(Driver.SignalResume)
+    def _paint_all(self) -> None:
+        """The terminal holds what others wrote meanwhile."""
+        self.refresh(layout=True)
 
     def switch_mode(self, mode: str) -> AwaitMount:
         """Show a screen; one that is there already needs no longer to be ready than its paint."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections.abc import Mapping
 from functools import partial
@@ -97,6 +99,14 @@ def _shell(app: Deck, frame: Frame) -> None:
             subprocess.run(app.session.controls.shell_command(frame.host.name), check=False)
 
 
+def _suspend(app: Deck, _frame: Frame) -> None:
+    """As ctrl+z at any program. The first program of a terminal has no shell that could continue it."""
+    if os.getsid(0) == os.getpgrp():
+        app.notify("No shell started this console: there is none to go back to.", severity="warning")
+    else:
+        os.killpg(0, signal.SIGTSTP)
+
+
 def _note(app: Deck, frame: Frame) -> None:
     def written(text: CleanText | None) -> None:
         if text and app.session.controls:
@@ -117,6 +127,7 @@ HANDLERS: Mapping[str, Handler] = {
     "palette": _palette,
     "back": _back,
     "quit": _quit,
+    "suspend": _suspend,
     "zoom": _zoom,
     "check_again": _check_again,
     "copy": _copy,

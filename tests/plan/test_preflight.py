@@ -17,6 +17,7 @@ from console.views.plan import preflight
 from tests.support.fakes import Fleet, uuid
 from tests.support.gpudeck import Gpudeck
 from tests.support.models import model_directory
+from tests.support.ports import free_port
 
 
 class Project:
@@ -52,9 +53,7 @@ class Project:
 
 @pytest.fixture
 def project(gpudeck: Gpudeck, fleet: Fleet, model: Path, python: Path) -> Project:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return Project(gpudeck, model, python, free.getsockname()[1])
+    return Project(gpudeck, model, python, free_port())
 
 
 def gate(answer: dict[str, Any], name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A console that was stopped (SIGSTOP) and goes on takes keys, ends, and leaves its terminal as it was."""
+"""A console that was stopped and goes on paints everything, takes keys, ends, and leaves its terminal as it was."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from tests.support.patience import PATIENCE_S
+from tests.support.terminal import terminal
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "first_light.jsonl"
 
@@ -49,3 +50,30 @@ def test_stopped_and_continued(tmp_path: Path) -> None:
         console.wait()
         os.close(leader)
         os.close(follower)
+
+
+def test_ctrl_z_goes_to_the_shell_and_fg_paints_everything_again(tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "tmux-256color", "LANG": "C.UTF-8", "PS1": "% "}
+    console = f"{sys.executable} -m console --replay {RECORDING}"
+    with terminal(tmp_path) as pane:
+        pane.start(["bash", "--norc", "--noprofile", "-i"], env, (100, 24))
+        pane.wait("%")
+        pane.keys(console, "Enter")
+        pane.wait("REPLAY")
+        pane.keys("C-z")
+        pane.wait("Stopped")
+        pane.keys("clear; fg", "Enter")
+        pane.wait(lambda screen: all(words in screen for words in ("REPLAY", "NEXT", "GPUs", "? help")))
+        pane.keys("q")
+        pane.wait(lambda screen: screen.rstrip().endswith("%"))
+
+
+def test_ctrl_z_without_a_shell_says_so_and_stops_nothing(tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "tmux-256color", "LANG": "C.UTF-8"}
+    with terminal(tmp_path) as pane:
+        pane.start([sys.executable, "-m", "console", "--replay", str(RECORDING)], env, (100, 24))
+        pane.wait("REPLAY")
+        pane.keys("C-z")
+        pane.wait("No shell started this console")
+        pane.keys("q")
+        pane.wait("[ended 0] echo")

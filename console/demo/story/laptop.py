@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -32,11 +33,19 @@ description = "speculation, and nothing said of how many requests may run"
 args = {{ speculative-algorithm = "NGRAM", speculative-num-draft-tokens = 8 }}
 """
 MODELS = ("Unsized", "Nested", "Large", "Huge")  # each with a recipe of its own: night-unsized …
+_PORTS = range(20_000, 32_000)
+
+
+def _free_port() -> int:
+    """Below those that the kernel gives out, so that nobody is given it before the story's server listens."""
+    for port in random.sample(_PORTS, len(_PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise RuntimeError(f"no port from {_PORTS[0]} to {_PORTS[-1]} is free")
 
 
 def _recipes() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = _free_port()
     own = (f'[recipes.night-{name.lower()}]\nextends = "night"\nmodel = "demo/{name}"\n' for name in MODELS)
     return "\n".join([RECIPES.format(port=port), *own])
 
