@@ -11,7 +11,7 @@ from textual.message import Message
 
 from widgets.cells import Row
 from widgets.layout import Column, row_text
-from widgets.log_lines import matcher
+from widgets.log_lines import matcher, nothing_holds
 from widgets.table_body import TableBody
 
 
@@ -95,6 +95,7 @@ class LineTable(TableBody, can_focus=True):
         if text != self._filter:
             self._filter = text
             self._show()
+            self.refresh()
         return len(self._rows)
 
     def find(self, text: str) -> int:
@@ -104,6 +105,15 @@ class LineTable(TableBody, can_focus=True):
         if matching and self._index not in matching:
             self._go(next((index for index in matching if index > self._index), matching[0]))
         return len(matching)
+
+    @property
+    def shown(self) -> int:
+        """How many rows pass the filter."""
+        return len(self._rows)
+
+    def _empty_text(self) -> str:
+        """A filter that leaves nothing is no lack of rows."""
+        return nothing_holds(self._filter) if self._given else super()._empty_text()
 
     def _matching(self) -> list[int]:
         holds = matcher(self._found)

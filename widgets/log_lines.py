@@ -73,6 +73,7 @@ class LogRing:
         self.older = 0
         self._lines: list[LogLine] = []
         self._passing: list[int] | None = None
+        self.wanted = ""
         self._passes: Callable[[str], list[tuple[int, int]]] = matcher("")
         self._progress: dict[str, int] = {}
 
@@ -148,6 +149,7 @@ class LogRing:
 
     def filter(self, wanted: str) -> None:
         """Show only lines that contain the text; an empty one shows all."""
+        self.wanted = wanted
         self._passes = matcher(wanted)
         self._passing = [n for n in range(self.first, self.end) if self._passes(line_text(self[n]))] if wanted else None
 
@@ -169,6 +171,11 @@ class LogRing:
                 text = text[start[1] :]
             out.append(text)
         return "\n".join(out)
+
+
+def nothing_holds(text: str) -> str:
+    """What is said where a filter leaves nothing."""
+    return f'nothing holds "{text}"'
 
 
 def shift(spans: Sequence[Span], by: int, ellipsis: str) -> list[Span]:

@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from widgets.cells import Span, cut_spans
 from widgets.layout import overlay
-from widgets.log_lines import RING, LogLine, LogRing, line_spans, line_text, matcher, shift
+from widgets.log_lines import RING, LogLine, LogRing, line_spans, line_text, matcher, nothing_holds, shift
 from widgets.painted import Painted
 
 SIDE_STEP = 8
@@ -98,6 +98,11 @@ class LogView(Painted, can_focus=True):
         self._place()
         return len(self._ring.shown)
 
+    @property
+    def shown(self) -> int:
+        """How many lines pass the filter."""
+        return len(self._ring.shown)
+
     def find(self, text: str) -> int:
         """Mark the text everywhere and go to its newest place; how many lines hold it. Empty: no marks."""
         self._find, self._here = text, -1
@@ -172,7 +177,7 @@ class LogView(Painted, can_focus=True):
         spans: list[Span] = []
         number = shown[at] if at < len(shown) else None
         if not shown and y == 0:
-            spans = [Span(self._empty, "dim")]
+            spans = [Span(nothing_holds(self._ring.wanted) if self._ring.wanted else self._empty, "dim")]
         if number is not None:
             spans = cut_spans(self._line(number), width - len(pill), self.glyphs.ellipsis)
         strip = self.strip(spans, width - len(pill))

@@ -55,6 +55,10 @@ class TableBody(Painted):
             self.empty = text
             self.refresh()
 
+    def _empty_text(self) -> str:
+        """What stands there while there are no rows."""
+        return self.empty
+
     def _replace(self, rows: tuple[Row, ...]) -> None:
         """Show other rows."""
         old_lines, blocks = self._line_rows(), self._blocks
@@ -107,7 +111,7 @@ class TableBody(Painted):
         line = y - int(self.header) + self.scroll_offset.y
         rows = self._rows[line * self._blocks : (line + 1) * self._blocks]
         if not rows:
-            note = self.empty if not self._rows and line == 0 else ""
+            note = self._empty_text() if not self._rows and line == 0 else ""
             return self.strip([Span(fit(self.glyphs.text(note), width, ellipsis=self.glyphs.ellipsis), "dim")], width)
         strips = [self._row_strip(row, line * self._blocks + at, width) for at, row in enumerate(rows)]
         return strips[0] if self._blocks == 1 else Strip.join(self._between(strips, width))

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 
 class ConfigError(Exception):
-    """`file` is None for the environment and the command line; `line` counts from 1, None for a whole file."""
+    """`file` is None for the environment, the command line and what is typed; `line` counts from 1, None for all."""
 
     def __init__(self, file: str | None, line: int | None, sentence: str) -> None:
-        place = f"{file}:{line}" if file and line else file or ""
+        place = f"{file}:{line}" if file and line else f"line {line}" if line else file or ""
         super().__init__(f"{place}: {sentence}" if place else sentence)
         self.file = file
         self.line = line

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -65,18 +66,25 @@ def _confirm(deck: Deck, name: str, server: str, text: str, begin: Callable[[Pre
 
 def wished(text: str) -> Preset:
     """The preset of `sweep`, `sweep -c 1,8,64`, `--preset sweep --concurrency 1,8`; ValueError says what is wrong."""
-    words = text.replace("--preset", " ").replace("--concurrency", "-c").split()
-    name = words[0] if words and words[0] != "-c" else "smoke"
+    plain = re.sub(r"--preset[\s=]", " ", re.sub(r"--concurrency\b=?", "-c ", f"{text} "))
+    words = re.sub(r"\s*,\s*", ",", plain).split()
+    at = words.index("-c") if "-c" in words else len(words)
+    name, *more = [*words[:at], *words[at + 2 :]] or ["smoke"]
     if name not in PRESETS:
         raise ValueError(f"There is no preset {name}: {', '.join(PRESETS)}.")
+    if more:
+        raise ValueError(f"{more[0]} is not understood: a preset, and -c with commas between numbers: sweep -c 1,8,64.")
     preset = PRESETS[name]
-    if "-c" not in words:
-        return preset
-    users = "".join(words[words.index("-c") + 1 :]).split(",")
-    numbers = tuple(int(one) for one in users if one.isdecimal())
-    if len(numbers) != len(users) or not all(0 < one <= MAX_CONCURRENCY for one in numbers):
+    return preset if at == len(words) else msgspec.structs.replace(preset, concurrency=_users(words[at + 1 : at + 2]))
+
+
+def _users(words: Sequence[str]) -> tuple[int, ...]:
+    """The numbers of `1,8,64`, ascending; ValueError says what is wrong."""
+    users = "".join(words).split(",")
+    numbers = {int(one) for one in users if one.isdecimal() and len(one) < 9}
+    if not all(one.isdecimal() for one in users) or min(numbers, default=0) < 1 or max(numbers) > MAX_CONCURRENCY:
         raise ValueError(f"-c takes numbers from 1 to {MAX_CONCURRENCY} with commas, such as -c 1,8,64.")
-    return msgspec.structs.replace(preset, concurrency=numbers)
+    return tuple(sorted(numbers))
 
 
 def flags_of(preset: Preset) -> str:

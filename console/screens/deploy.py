@@ -9,10 +9,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 
+from console.events.serve import DeployStepped
+from console.intents import key_of
 from console.screens.base import DeckScreen
 from console.screens.deck import Deck, deck_of
 from console.screens.frame import Frame, frame_of
 from console.screens.plan import FitPane, PlanPane
+from console.state.plan import Checked
 from console.views.plan import blocking_data, to_accept
 from widgets.cells import Cell, Line
 from widgets.dialog import AskDialog, ConfirmDialog
@@ -31,30 +34,80 @@ class DeployScreen(DeckScreen):
         super().__init__()
         self._host, self._recipe, self._fetch = host, recipe, fetch
         self._accepted: tuple[str, ...] = ()
+        self._before: Checked | None = None  # what was said before the gates were asked for this screen
+        self._told: DeployStepped | None = None
+
+    @property
+    def recipe(self) -> str:
+        """The recipe whose gates are asked."""
+        return self._recipe
+
+    @property
+    def box(self) -> str:
+        """The box that was asked for."""
+        return self._host
+
+    def ask(self, accept: tuple[str, ...] = ()) -> None:
+        """Ask every gate again, with what was accepted, or say why that cannot be."""
+        deck = deck_of(self)
+        if refused := self.asked(deck, check(deck, self._host, self._recipe, accept)):
+            deck.notify(refused, severity="warning")
+        else:
+            self._accepted = accept
+        deck.tick()
+
+    def asked(self, deck: Deck, refused: str) -> str:
+        """From now on the answers to what was asked last count."""
+        host = deck.session.state.hosts.get(self._host)
+        if host and not refused:
+            shown = host.plan.recipes.get(self._recipe)
+            self._before = shown if shown and shown.verdict is not None else None
+            self._told = host.serve.deploy
+        return refused
+
+    def _of_host(self, frame: Frame) -> Frame:
+        return frame._replace(host=frame.session.state.hosts.get(self._host))
 
     def body(self) -> Iterable[Widget]:
-        yield Vertical(Lines(wrap=True, id="deploy-line"), PlanPane(), FitPane(), id="plan-body")
+        yield Lines(wrap=True, id="deploy-line")
+        yield Vertical(PlanPane(), FitPane(), id="plan-body")
 
     def paint(self, frame: Frame) -> None:
-        """What enter would do now."""
+        """What enter would do now, of the box that was asked for, whichever the deck shows."""
+        frame = self._of_host(frame)
         super().paint(frame)
         self.query_one("#deploy-line", Lines).set_lines([Line((Cell(f" {self._question(frame)}", "strong"),))])
 
     def _question(self, frame: Frame) -> str:
-        checked = self._verdict(frame)
+        checked, again = self._verdict(frame), key_of("check_again", frame.table)
+        leave = "esc leaves, nothing is changed"
+        if checked is None and (why := self._unasked(frame)):
+            return f"{self._recipe}: {why} {again} asks every gate.   {leave}"
         if checked is None:
-            return f"{self._recipe}: asking every gate …   esc leaves, nothing is changed"
+            return f"{self._recipe}: asking every gate …   {leave}"
         if ways := self._acceptable(frame):
-            return f"enter: look at what would be accepted ({', '.join(ways)})   esc leaves, nothing is changed"
+            return f"enter: look at what would be accepted ({', '.join(ways)})   {leave}"
         if checked != 0:
-            return f"{self._recipe}: blocked, see the ways out.   esc leaves, nothing is changed"
+            edit = key_of("edit", frame.table)
+            return f"{self._recipe}: blocked, see the ways out; {edit} edits its flags, {again} asks again.   {leave}"
         verb = "deploy: download, verify, start, smoke test" if self._fetch else "start"
-        return f"enter: {verb} {self._recipe} on {self._host}   esc leaves, nothing is changed"
+        return f"enter: {verb} {self._recipe} on {self._host}   {leave}"
+
+    def _unasked(self, frame: Frame) -> str:
+        """Why no answer is on its way; empty while one is."""
+        host = frame.host
+        if host is None or host.link.state != "up":
+            return f"the link to {self._host} is {host.link.state if host else 'closed'}."
+        step, shown, mine = host.serve.deploy, host.plan.shown, host.plan.recipes.get(self._recipe)
+        if step is not None and step is not self._told and (step.recipe, step.step) == (self._recipe, "preflight"):
+            return f"the gates could not be asked: {step.sentence}" if step.state == "failed" else ""
+        away = shown is not None and mine not in (None, self._before, shown)
+        return f"the gates of {shown.recipe} were asked meanwhile." if shown and away else ""
 
     def _verdict(self, frame: Frame) -> int | None:
         """The exit code of the plan, None while it is asked."""
         plan = frame.host.plan.shown if frame.host else None
-        if plan is None or plan.recipe != self._recipe or plan.verdict is None:
+        if plan is None or plan.recipe != self._recipe or plan.verdict is None or plan is self._before:
             return None
         return plan.exit_code
 
@@ -71,18 +124,18 @@ class DeployScreen(DeckScreen):
         """Begin, when the gates allow it."""
         deck = deck_of(self)
         controls = deck.session.controls
-        frame = frame_of(deck)
+        frame = self._of_host(frame_of(deck))
         if ways := self._acceptable(frame):
             self._ask(frame, ways)
             return
         if controls is None or self._verdict(frame) != 0:
             return
-        refused = controls.deploy(self._host, self._recipe, fetch=self._fetch, accept=self._accepted)
+        if refused := controls.deploy(self._host, self._recipe, fetch=self._fetch, accept=self._accepted):
+            deck.notify(f"{refused} Nothing was begun.", severity="warning")
+            return
+        deck.host_name = self._host
         self.dismiss()
-        if refused:
-            deck.notify(refused, severity="warning")
-        else:
-            deck.switch_mode("server")
+        deck.switch_mode("server")
 
     def _ask(self, frame: Frame, ways: tuple[str, ...]) -> None:
         """What would be accepted, as data; no is the default. A yes asks the gates again, with it."""
@@ -90,10 +143,8 @@ class DeployScreen(DeckScreen):
         rows = blocking_data(plan) if plan else []
 
         def answered(yes: bool | None) -> None:
-            if yes and deck.session.controls:
-                self._accepted = ways
-                if refused := deck.session.controls.check_recipe(self._host, self._recipe, ways):
-                    deck.notify(refused, severity="warning")
+            if yes:
+                self.ask(ways)
 
         twin = f"gpudeck deploy {self._host} {self._recipe} --accept {','.join(ways)}"
         deck.push_screen(ConfirmDialog("Accept?", rows, yes=f"Accept {', '.join(ways)}", twin=twin), answered)
@@ -109,14 +160,15 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
         show_gates(deck, host.name, frame.argument, fetch=fetch)
         return
 
-    def asked(recipe: str) -> str:
-        if refused := controls.check_recipe(host.name, recipe):
+    def asked(recipe: str) -> DeployScreen:
+        screen = DeployScreen(host.name, recipe, fetch=fetch)
+        if refused := screen.asked(deck, check(deck, host.name, recipe)):
             raise ValueError(refused)
-        return recipe
+        return screen
 
-    def named(recipe: str | None) -> None:
-        if recipe:
-            deck.push_screen(DeployScreen(host.name, recipe, fetch=fetch))
+    def named(screen: DeployScreen | None) -> None:
+        if screen:
+            _show(deck, screen)
 
     rows = [("box", host.name), ("recipes", ", ".join(names) or "none in reach: gpudeck recipe new")]
     title = "Deploy" if fetch else "Start"
@@ -126,10 +178,22 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
 
 def show_gates(deck: Deck, host: str, recipe: str, *, fetch: bool) -> None:
     """Ask the gates of a recipe, and show them with what enter would do."""
-    controls = deck.session.controls
-    if controls is None:
-        return
-    if refused := controls.check_recipe(host, recipe):
+    screen = DeployScreen(host, recipe, fetch=fetch)
+    if refused := screen.asked(deck, check(deck, host, recipe)):
         deck.notify(refused, severity="warning")
     else:
-        deck.push_screen(DeployScreen(host, recipe, fetch=fetch))
+        _show(deck, screen)
+
+
+def check(deck: Deck, host: str, recipe: str, accept: tuple[str, ...] = ()) -> str:
+    """Ask every gate of a recipe. Why that cannot be, or nothing."""
+    controls = deck.session.controls
+    return controls.check_recipe(host, recipe, accept) if controls else "This is a replay."
+
+
+def _show(deck: Deck, screen: DeployScreen) -> None:
+    """The gates of one recipe at a time: an edited one takes the place of the one that was refused."""
+    if isinstance(deck.screen, DeployScreen):
+        deck.switch_screen(screen)
+    else:
+        deck.push_screen(screen)

@@ -9,6 +9,7 @@ from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.jobs import JobsScreen
+from console.values import known
 from console.views.hub_transfers import drains, thrown_away
 from console.views.jobs import find_job, may_live
 from widgets.dialog import ConfirmDialog
@@ -20,11 +21,29 @@ def _chosen(deck: Deck, frame: Frame) -> Job | None:
     chosen = frame.argument or (screen.chosen if isinstance(screen, JobsScreen) else "")
     job = find_job(frame.host, chosen) if chosen and frame.host else None
     if job is None:
-        deck.notify("Choose a job on screen 8.", severity="warning")
+        listed = bool(frame.host and known(frame.host.jobs.jobs) and frame.host.jobs.jobs)
+        missing = f"There is no job {chosen} on this box." if chosen else "There is no job on this box."
+        deck.notify("Choose a job on screen 8." if listed and not chosen else missing, severity="warning")
     elif not may_live(job):
         deck.notify(f"{job.id} has ended.", severity="warning")
         return None
     return job
+
+
+_DONE = {"stop": "stopped", "pause": "paused", "resume": "resumed"}
+
+
+def _change(deck: Deck, host: str, action: JobAction, asked: Job) -> None:
+    """What was shown and confirmed, unless it is over or otherwise by now."""
+    job, controls = find_job(deck.session.state.hosts[host], asked.id), deck.session.controls
+    if job is None or not may_live(job):
+        refused = f"{asked.id} has ended meanwhile."
+    elif action != "stop" and job.paused != asked.paused:
+        refused = f"{asked.id} {'is paused' if job.paused else 'goes on'} already."
+    else:
+        refused = controls.change_job(host, action, job.id) if controls else ""
+    if refused:
+        deck.notify(f"{refused} Nothing was {_DONE[action]}.", severity="warning")
 
 
 def _pause(deck: Deck, frame: Frame) -> None:
@@ -36,7 +55,7 @@ def _pause(deck: Deck, frame: Frame) -> None:
 
     def answered(yes: bool | None) -> None:
         if yes:
-            controls.change_job(name, action, job.id)
+            _change(deck, name, action, job)
 
     rows = [("box", name), (f"{action}s", f"{job.kind} of {job.key}"), ("job", job.id), ("started by", job.by)]
     if not job.paused and (drained := drains(host, job.id)):
@@ -53,7 +72,7 @@ def stop(deck: Deck, frame: Frame) -> None:
 
     def answered(yes: bool | None) -> None:
         if yes:
-            controls.change_job(name, "stop", job.id)
+            _change(deck, name, "stop", job)
 
     rows = [("box", name), ("stops", f"{job.kind} of {job.key}"), ("pid", str(job.pid)), ("started by", job.by)]
     if lost := thrown_away(host, job.id):

@@ -8,17 +8,18 @@ import subprocess
 from collections.abc import Mapping
 from functools import partial
 
-from console.events.link import NoteWritten
 from console.screens import hub_keys
 from console.screens.copying import copy
 from console.screens.deck import Deck
+from console.screens.deploy import DeployScreen
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.help import HelpScreen
 from console.screens.hub import HubScreen
 from console.screens.plan import PlanPane
+from console.screens.searching import SearchScreen
 from console.screens.server_files import copied_server
-from console.values import CleanText, clean
+from console.values import clean
 from console.views.text import status_lines
 from widgets.dialog import AskDialog
 from widgets.line_table import LineTable
@@ -37,6 +38,8 @@ def _palette(app: Deck, _frame: Frame) -> None:
 def _back(app: Deck, _frame: Frame) -> None:
     if app.screen.maximized:
         app.screen.minimize()
+    elif isinstance(app.screen, SearchScreen) and app.screen.forget():
+        pass
     elif app.host_name:
         app.switch_mode("overview")
 
@@ -61,7 +64,9 @@ def _show(name: str, app: Deck, frame: Frame) -> None:
 
 
 def _check_again(app: Deck, frame: Frame) -> None:
-    if app.session.controls and frame.host:
+    if isinstance(app.screen, DeployScreen):
+        app.screen.ask()
+    elif app.session.controls and frame.host:
         app.session.controls.again(frame.host.name)
         plan = frame.host.plan.shown
         if plan is not None and app.screen.query(PlanPane):
@@ -108,18 +113,23 @@ def _suspend(app: Deck, _frame: Frame) -> None:
 
 
 def _note(app: Deck, frame: Frame) -> None:
-    def written(text: CleanText | None) -> None:
-        if text and app.session.controls:
-            app.session.controls.publish(NoteWritten(text=text, host=frame.host.name if frame.host else ""))
+    controls = app.session.controls
 
-    app.push_screen(AskDialog("Note", [("goes into", _notebook(frame))], clean), written)
+    def written(text: str) -> None:
+        if controls and (refused := controls.note(clean(text), frame.host.name if frame.host else "")):
+            raise ValueError(refused)
+
+    app.push_screen(AskDialog("Note", [("goes into", _notebook(frame))], written))
 
 
 def _notebook(frame: Frame) -> str:
     run = frame.host.bench.latest if frame.host else None
     measured = run is not None and run.ended is None
     runs = "report of the run in progress" if measured else "reports of the runs around it"
-    return f"the recording, and the {runs}"
+    stopped = frame.session.state.session.recorder_failure
+    if stopped:
+        return f"the {runs} alone: recording stopped, {stopped}"
+    return f"the recording, and the {runs}" if frame.session.recording else f"the {runs} alone: nothing is recorded"
 
 
 HANDLERS: Mapping[str, Handler] = {

@@ -17,6 +17,8 @@ from widgets.log_view import LogView
 class SearchScreen(DeckScreen):
     """Subclasses put a FindBar into their body and say what it searches."""
 
+    _held = 0
+
     @property
     def searched(self) -> LineTable | LogView:
         """The list or the log."""
@@ -31,12 +33,37 @@ class SearchScreen(DeckScreen):
         if event.mode == "filter":
             self.searched.set_filter(event.text)
         else:
-            self.searched.find(event.text)
+            self._held = self.searched.find(event.text)
 
     def on_find_bar_closed(self, event: FindBar.Closed) -> None:
         """Keep what was typed; empty after escape."""
         self.on_find_bar_changed(event)
         self.searched.focus()
+        self.repaint()
+
+    def paint(self, frame: Frame) -> None:
+        """What is sought and by what is filtered stands there as long as it is in force."""
+        super().paint(frame)
+        for bar in self.query(FindBar):
+            bar.tell(self._in_force(bar.texts))
+
+    def _in_force(self, texts: Mapping[str, str]) -> list[str]:
+        said = []
+        if text := texts.get("filter"):
+            said.append(f'filter "{text}": {self.searched.shown or "nothing"} left')
+        if text := texts.get("find"):
+            said.append(f'find "{text}": held by {self._held or "nothing"}')
+        return [*said, "esc takes it away"] if said else []
+
+    def forget(self) -> bool:
+        """Show everything again, without marks; False when nothing was in force."""
+        texts = self.query_one(FindBar).texts
+        before = any(texts.values())
+        texts.clear()
+        self.searched.set_filter("")
+        self.searched.find("")
+        self.repaint()
+        return before
 
 
 def _search(mode: str, deck: Deck, _frame: Frame) -> None:

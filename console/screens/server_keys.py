@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from console.events.serve import Server
 from console.screens import job_keys
 from console.screens.deck import Deck
-from console.screens.deploy import ask_recipe, show_gates
+from console.screens.deploy import DeployScreen, ask_recipe, show_gates
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.jobs import JobsScreen
-from console.values import known
+from console.state import HostState
+from console.values import CleanText, known
 from console.views.serve import last_recipe, main_server, owner
 from widgets.dialog import ConfirmDialog, EditDialog
 
@@ -31,14 +33,23 @@ def _stop(deck: Deck, frame: Frame) -> None:
     name, seen = host.name, server.seen
 
     def answered(yes: bool | None) -> None:
-        if yes:
-            controls.stop_server(name, server.id)
+        if yes and (refused := _gone(deck, name, server.id, seen) or controls.stop_server(name, server.id)):
+            deck.notify(f"{refused} Nothing was stopped.", severity="warning")
 
     through = "its job" if seen.job else f"unit {seen.unit}" if seen.unit else f"pid {seen.pid}"
     rows = [("box", name), ("stops", f"{server.id}, {owner(server)}"), ("through", through)]
     rows.append(("how", "the parent first, the grace, then what is left"))
     twin = f"gpudeck serve {name} stop {server.id}"
     deck.push_screen(ConfirmDialog("Stop the server", rows, yes="Stop", twin=twin), answered)
+
+
+def _gone(deck: Deck, host: str, server_id: str, shown: Server) -> str:
+    """Why what was shown and confirmed is not there any more; nothing while it is."""
+    server = deck.session.state.hosts[host].serve.servers.get(CleanText(server_id))
+    if server is None or server.seen is None or not server.present:
+        return f"{server_id} runs no longer."
+    same = (server.seen.pid, server.seen.start) == (shown.pid, shown.start)
+    return "" if same else f"{server_id} is another process by now, pid {server.seen.pid}."
 
 
 def _tunnel(deck: Deck, frame: Frame) -> None:
@@ -65,8 +76,8 @@ def _adopt(deck: Deck, frame: Frame) -> None:
     name = host.name
 
     def answered(yes: bool | None) -> None:
-        if yes:
-            controls.adopt_server(name, server.id)
+        if yes and (refused := _gone(deck, name, server.id, seen) or controls.adopt_server(name, server.id)):
+            deck.notify(f"{refused} Nothing was adopted.", severity="warning")
 
     who = str(seen.user) if known(seen.user) else "somebody"
     rows = [
@@ -82,17 +93,21 @@ def _adopt(deck: Deck, frame: Frame) -> None:
 def _edit(deck: Deck, frame: Frame) -> None:
     """The flags of the recipe that runs or failed, as TOML; what comes back is asked its gates like any recipe."""
     controls, host = deck.session.controls, frame.host
+    if isinstance(deck.screen, DeployScreen):
+        host = deck.session.state.hosts[deck.screen.box]
     if controls is None or host is None:
         return
-    recipe = last_recipe(host)
+    recipe = _edits(deck, host)
     args = controls.recipe_args(recipe) if recipe else ""
     if not args:
-        deck.notify(f"The recipe {recipe} is not in reach." if recipe else "No recipe was started or checked here.")
+        known_here = f"the recipes in reach of this directory: {', '.join(controls.recipe_names()) or 'none'}"
+        missing = f"The recipe {recipe} is not among {known_here}." if recipe else ""
+        deck.notify(missing or "No recipe was started or checked here.", severity="warning")
         return
     name = host.name
 
     def edited(text: str) -> str:
-        derived, refused = controls.edit_recipe(recipe, text)
+        derived, refused = controls.edit_recipe(name, recipe, text)
         if refused:
             raise ValueError(refused)
         return derived
@@ -103,6 +118,15 @@ def _edit(deck: Deck, frame: Frame) -> None:
 
     rows = [("recipe", recipe), ("its flags", "as TOML; a line taken away leaves the flag out")]
     deck.push_screen(EditDialog("Edit and retry", rows, edited, args, yes="Ask the gates"), answered)
+
+
+def _edits(deck: Deck, host: HostState) -> str:
+    """The recipe whose gates are looked at; else, of an edit of the last one that was refused, the edit."""
+    if isinstance(deck.screen, DeployScreen):
+        return deck.screen.recipe
+    recipe, asked = last_recipe(host), host.plan.shown
+    refused = asked is not None and asked.exit_code and asked.recipe.startswith(f"{recipe}+")
+    return asked.recipe if asked is not None and refused else recipe
 
 
 HANDLERS: Mapping[str, Handler] = {

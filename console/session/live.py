@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from console import __version__
 from console.bus import Bus
-from console.config.edit import args_toml, edited
+from console.config.edit import args_toml
 from console.config.errors import ConfigError
 from console.config.paths import runs_dir
 from console.config.records import HostConfig, Recipe
@@ -26,13 +26,14 @@ from console.session.picker import Choice
 from console.session.ways import Ways
 from console.state import HostState, State, reduce
 from console.supervisor import Supervisor
-from console.values import clean
+from console.values import CleanText, clean
 from console.values.secrets import Secret, redact
 from console.workers import jobs
 from console.workers.bench_start import recipe_of, start_bench
 from console.workers.bench_watch import BenchWatch
 from console.workers.box import Box
 from console.workers.deploy import adopt_server, check_recipe, deploy, read_older, stop_server
+from console.workers.engine import flag_problem
 from console.workers.hub_watch import HubWatch
 from console.workers.hub_wishes import ask_again, put_token, remove_stored, verify_all
 from console.workers.link import LinkWorker
@@ -136,10 +137,17 @@ class LiveSession:
         """Open a further box."""
         self.add(self._ways.config.host(name))
 
-    def change_job(self, host: str, action: JobAction, job_id: str) -> None:
-        """Ask the box to stop, pause or resume a job; the state tells what came of it."""
-        if box := self.box(host):
-            self.supervisor.start(f"{action} {job_id} {self.state.seq}", jobs.request(box, action, job_id))
+    def change_job(self, host: str, action: JobAction, job_id: str) -> str:
+        """Ask the box to stop, pause or resume a job; the state tells what came of it. Why it cannot, or nothing."""
+        return self._ask(host, f"{action} {job_id}", lambda box: jobs.request(box, action, job_id))
+
+    def _ask(self, host: str, task: str, work: Callable[[Box], Coroutine[Any, Any, None]]) -> str:
+        """Ask something of a connected box; why that cannot be, or nothing."""
+        box = self.box(host)
+        if box is None:
+            return f"The link to {host} is {self.state.hosts[host].link.state}."
+        self.supervisor.start(f"{task} {self.state.seq}", work(box))
+        return ""
 
     def recipe_names(self) -> Sequence[str]:
         """The recipes in reach of this directory."""
@@ -156,7 +164,7 @@ class LiveSession:
         try:
             secrets = recipes.secrets(self._shelf.get(recipe))
         except ConfigError as error:
-            return str(error)
+            return f"{error}."
         work = partial(deploy, secrets=secrets, fetch=fetch, accept=accept)
         return self._with_recipe(host, recipe, "deploy", work)
 
@@ -167,23 +175,21 @@ class LiveSession:
         except ConfigError:
             return ""
 
-    def edit_recipe(self, recipe: str, args: str) -> tuple[str, str]:
+    def edit_recipe(self, host: str, recipe: str, args: str) -> tuple[str, str]:
         """Derive a recipe with other flags for this session: (its name, why not); one of them is empty."""
+        box = self.box(host)
+        knows = partial(flag_problem, box.config if box else self.links[host].host)
         try:
-            return self._shelf.keep(edited(self._shelf.get(recipe), args)), ""
+            return self._shelf.edit(recipe, args, knows), ""
         except ConfigError as error:
             return "", f"{error}."
 
     def _with_recipe(self, host: str, name: str, verb: str, work: RecipeWork) -> str:
-        box = self.box(host)
-        if box is None:
-            return f"The link to {host} is {self.state.hosts[host].link.state}."
         try:
-            recipe = self._shelf.on(name, box.config)
+            recipe = self._shelf.on(name, box.config if (box := self.box(host)) else self.links[host].host)
         except ConfigError as error:
-            return str(error)
-        self.supervisor.start(f"{verb} {host} {name} {self.state.seq}", work(box, self.state.hosts[host], recipe))
-        return ""
+            return f"{error}."
+        return self._ask(host, f"{verb} {host} {name}", lambda box: work(box, self.state.hosts[host], recipe))
 
     async def set_token(self, host: str, token: Secret) -> str:
         """Write the box's Hugging Face token; what came of it, in a sentence."""
@@ -222,15 +228,13 @@ class LiveSession:
         )
         self.supervisor.start(name, facts)
 
-    def stop_server(self, host: str, server: str) -> None:
-        """Stop a server; the state tells what came of it."""
-        if box := self.box(host):
-            self.supervisor.start(f"stop {server} {self.state.seq}", stop_server(box, self.state.hosts[host], server))
+    def stop_server(self, host: str, server: str) -> str:
+        """Stop a server; the state tells what came of it. Why it cannot be asked, or nothing."""
+        return self._ask(host, f"stop {server}", lambda box: stop_server(box, self.state.hosts[host], server))
 
-    def adopt_server(self, host: str, server: str) -> None:
-        """Adopt a server; the state tells what came of it."""
-        if box := self.box(host):
-            self.supervisor.start(f"adopt {server} {self.state.seq}", adopt_server(box, self.state.hosts[host], server))
+    def adopt_server(self, host: str, server: str) -> str:
+        """Adopt a server; the state tells what came of it. Why it cannot be asked, or nothing."""
+        return self._ask(host, f"adopt {server}", lambda box: adopt_server(box, self.state.hosts[host], server))
 
     def watch_runs(self) -> None:
         """List the stored runs as facts from now on."""
@@ -277,6 +281,13 @@ class LiveSession:
     def publish(self, event: Event) -> None:
         """Tell a fact."""
         self.bus.publish(event)
+
+    def note(self, text: CleanText, host: str) -> str:
+        """Keep a note with the recording and the runs that it is about. Why it is kept nowhere, or nothing."""
+        self.publish(NoteWritten(text=text, host=host))
+        if self.recording or not self._notes.failed:
+            return ""
+        return f"Nothing is recorded, and no report takes the note: {self._notes.failed}. enter tries again."
 
     def box(self, name: str) -> Box | None:
         """The connected box, or None while its link is down."""

@@ -9,6 +9,7 @@ from console.events import Event
 from console.events.jobs import JobAction
 from console.journal import Header
 from console.state import State
+from console.values import CleanText
 from console.values.secrets import Secret
 
 
@@ -34,6 +35,10 @@ class Controls(Protocol):
 
     def publish(self, event: Event) -> None: ...
 
+    def note(self, text: CleanText, host: str) -> str:
+        """Keep a note with the recording and the runs that it is about. Why it is kept nowhere, or nothing."""
+        ...
+
     def again(self, host: str) -> None:
         """Connect to this box again now."""
         ...
@@ -46,8 +51,8 @@ class Controls(Protocol):
         """Open a further box."""
         ...
 
-    def change_job(self, host: str, action: JobAction, job_id: str) -> None:
-        """Ask the box to stop, pause or resume a job."""
+    def change_job(self, host: str, action: JobAction, job_id: str) -> str:
+        """Ask the box to stop, pause or resume a job. Why it cannot be asked, or nothing."""
         ...
 
     def recipe_names(self) -> Sequence[str]:
@@ -66,8 +71,11 @@ class Controls(Protocol):
         """The flags of a recipe as TOML, empty when there is no such recipe any more."""
         ...
 
-    def edit_recipe(self, recipe: str, args: str) -> tuple[str, str]:
-        """Derive a recipe with other flags for this session: (its name, why not); one of them is empty."""
+    def edit_recipe(self, host: str, recipe: str, args: str) -> tuple[str, str]:
+        """Derive a recipe with other flags for this session: (its name, why not); one of them is empty.
+
+        Flags are looked up in what `host` said of its SGLang last.
+        """
         ...
 
     def read_older_log(self, host: str, server: str, *, fresh: bool) -> None:
@@ -78,12 +86,12 @@ class Controls(Protocol):
         """Open a tunnel to a port of the box, or close the one that is open."""
         ...
 
-    def stop_server(self, host: str, server: str) -> None:
-        """Stop a server: parent first, grace, rest, proof."""
+    def stop_server(self, host: str, server: str) -> str:
+        """Stop a server: parent first, grace, rest, proof. Why it cannot be asked, or nothing."""
         ...
 
-    def adopt_server(self, host: str, server: str) -> None:
-        """Take a server of somebody else into our care."""
+    def adopt_server(self, host: str, server: str) -> str:
+        """Take a server of somebody else into our care. Why it cannot be asked, or nothing."""
         ...
 
     async def set_token(self, host: str, token: Secret) -> str:

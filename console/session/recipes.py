@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
+from console.config.edit import edited
 from console.config.errors import ConfigError
 from console.config.recipes import RecipeBook, for_host, load_recipes
-from console.config.records import HostConfig, Recipe
+from console.config.records import FlagValue, HostConfig, Recipe
 from console.config.secrets import read_secrets
 from console.values.secrets import remember
 from console.workers.serve import Secrets
+
+FlagProblem = Callable[[Recipe, str, FlagValue], str]
 
 
 class Shelf:
@@ -19,6 +23,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._derived: dict[str, Recipe] = {}
+        self._bases: dict[str, str] = {}
 
     def names(self) -> Sequence[str]:
         """Their names; of the files none when one is wrong (asking for one by name says why)."""
@@ -35,9 +40,15 @@ class Shelf:
         """A recipe with what the host gives where it names nothing. Raises ConfigError."""
         return for_host(self.get(name), host)
 
-    def keep(self, recipe: Recipe) -> str:
-        """Keep a derived recipe for this session; its name."""
-        self._derived[recipe.name] = recipe
+    def edit(self, name: str, text: str, knows: FlagProblem) -> str:
+        """Keep a recipe with the flags of `text` for this session; its name, after what differs from the file's.
+
+        `knows` says what is wrong with a flag that was changed. Raises ConfigError.
+        """
+        base = self._bases.get(name, name)
+        recipe = edited(self.get(base), text, partial(knows, self.get(base)))
+        if recipe.name != base:
+            self._derived[recipe.name], self._bases[recipe.name] = recipe, base
         return recipe.name
 
 

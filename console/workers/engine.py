@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from console.config.paths import home_dir, write_private
+from console.config.records import FlagValue, HostConfig, Recipe
 from console.events.plan import ArgumentsValidated, EngineIntrospected
-from console.gates.arguments import Validation
+from console.gates.arguments import Validation, check_flags
 from console.models.engine import Engine, parse_engine
 from console.remote.errors import AgentError
 from console.values import Unknown, clean, known
@@ -70,6 +71,19 @@ def _failed(box: Box, python: str, error: AgentError) -> Unknown:
         )
     )  # fmt: skip
     return reason
+
+
+def flag_problem(host: HostConfig, recipe: Recipe, flag: str, value: FlagValue) -> str:
+    """What the SGLang that was asked last on this box would not take of a flag; nothing when it was not asked yet.
+
+    The gates have the last word: they ask the box again.
+    """
+    python = recipe.python or host.python or "python3"
+    answer = _read(_file(host.name, python)).get("answer")
+    if not isinstance(answer, dict):
+        return ""
+    found = [one for one in check_flags({flag: value}, parse_engine(answer, python)) if one.verdict == "block"]
+    return " ".join(f"{one.sentence.rstrip('.')}: {one.way_out[0]}" for one in found[:1])
 
 
 async def validate(box: Box, recipe: str, python: str, stamp: str, request: Mapping[str, Any]) -> Validation:

@@ -14,6 +14,8 @@ from console.workers.hub import HubError, Want, look, place_of, remove_model, se
 from console.workers.hub_jobs import Transfer, spec_of
 from console.workers.hub_watch import first_look
 
+AGAIN = "copy it whole from the Hub's settings, and T on screen takes it"
+
 
 async def put_token(box: Box, token: Secret) -> str:
     """Puts a token into the library's place on the box, unless the Hub rejects it."""
@@ -22,9 +24,9 @@ async def put_token(box: Box, token: Secret) -> str:
     except (HubError, RemoteError) as error:
         return f"Nothing is known of the token: {error}"
     if done.shape:
-        return f"Nothing was written: what was given is no token ({done.shape.replace('_', ' ')})."
+        return f"Nothing was written: what was given is no token ({done.shape.replace('_', ' ')}); {AGAIN}."
     if not done.written or done.given is None:
-        return "Nothing was written: the Hub rejects this token."
+        return f"Nothing was written: the Hub rejects this token; {AGAIN}."
     beaten = done.used is not None and done.used.source.startswith("env:")
     whose = done.given.who if known(done.given.who) else "its owner (not proved)"
     return f"The token of {whose} was written" + ("; HF_TOKEN of the box beats it." if beaten else ".")

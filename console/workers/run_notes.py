@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,10 +20,12 @@ class RunNotes:
     def __init__(self, runs: Path) -> None:
         self._store = RunStore(runs)
         self._waiting: defaultdict[str, list[Note]] = defaultdict(list)
+        self.failed = ""  # why the note that was heard last could not be kept with its run
 
     def hear(self, event: Event, hosts: Iterable[HostState], t: str) -> None:
         """A fact of the moment `t` (UTC), already in the state of these boxes."""
         if isinstance(event, NoteWritten):
+            self.failed = ""
             for host in hosts:
                 if event.host in ("", host.name):
                     self._note(host, Note(t, event.text))
@@ -41,5 +42,7 @@ class RunNotes:
             self._keep(run.began.run, note)
 
     def _keep(self, run: str, note: Note) -> None:
-        with contextlib.suppress(RunError, OSError):  # the recording has it in any case
+        try:
             self._store.add_note(run, note)
+        except (RunError, OSError) as error:  # the recording has it, unless that stopped, too
+            self.failed = f"{run}: {getattr(error, 'strerror', None) or error}"

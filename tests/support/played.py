@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from console.events import Event, Stamped
 from console.events.host import Disk, DisksSampled, GpuGauges, GpuIdentity, GpusIdentified, GpusSampled
-from console.events.link import HeartbeatHeard, LinkChanged, PingAnswered
+from console.events.link import HeartbeatHeard, LinkChanged, NoteWritten, PingAnswered
 from console.journal import new_header
 from console.session.protocol import HostChoice
 from console.state import HostState, State, reduce
@@ -23,12 +23,18 @@ class Controls:
     def __init__(self, session: PlayedSession, choices: Sequence[HostChoice] = ()) -> None:
         self._session, self._choices = session, choices
         self.asked: list[tuple[str, str]] = []
+        self.refusing = ""
 
     def start(self) -> None:
         self.asked.append(("start", ""))
 
     def publish(self, event: Event) -> None:
         self._session.tell(event)
+
+    def note(self, text: CleanText, host: str) -> str:
+        if not self.refusing:
+            self.publish(NoteWritten(text=text, host=host))
+        return self.refusing
 
     def again(self, host: str) -> None:
         self.asked.append(("again", host))
@@ -43,15 +49,16 @@ class Controls:
     def accept_host_key(self, host: str) -> None:
         self.asked.append(("accept", host))
 
-    def check_recipe(self, host: str, recipe: str) -> str:
+    def check_recipe(self, host: str, recipe: str, accept: tuple[str, ...] = ()) -> str:
         self.asked.append(("check", recipe))
         return ""
 
     def recipe_names(self) -> Sequence[str]:
         return ["k26-tp8", "k26-ep4"]
 
-    def change_job(self, host: str, action: str, job_id: str) -> None:
+    def change_job(self, host: str, action: str, job_id: str) -> str:
         self.asked.append((action, job_id))
+        return self.refusing
 
     def watch_runs(self) -> None:
         self.asked.append(("watch", "runs"))
