@@ -53,7 +53,7 @@ class SearchScreen(DeckScreen):
             said.append(f'filter "{text}": {self.searched.shown or "nothing"} left')
         if text := texts.get("find"):
             said.append(f'find "{text}": held by {self._held or "nothing"}')
-        return [*said, "esc takes it away"] if said else []
+        return ["esc takes away", *said] if said else []
 
     def forget(self) -> bool:
         """Show everything again, without marks; False when nothing was in force."""

@@ -47,3 +47,14 @@ VALUES = st.booleans() | st.integers(-(2**31), 2**31) | st.floats(allow_nan=Fals
 def test_flags_come_back_as_they_were_written(args: dict[str, FlagValue]) -> None:
     one = Recipe(name="r", model="org/m", args=args)
     assert edited(one, args_toml(one)) is one
+
+
+def test_a_flag_that_the_box_does_not_know_is_named_with_its_line_unless_it_stood_there_before() -> None:
+    def knows(flag: str, value: object) -> str:
+        return f"--{flag} is no flag: write --tp"
+
+    text = f"{args_toml(RECIPE)}\n# mine\ntpp = 1\n"
+    line = text.splitlines().index("tpp = 1") + 1
+    with pytest.raises(ConfigError, match=f"^line {line}: --tpp is no flag: write --tp$"):
+        edited(RECIPE, text, knows)
+    assert edited(RECIPE, args_toml(RECIPE), knows) is RECIPE
