@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from contextlib import suppress
+from typing import Any, TypeAlias
 
 from textual.app import App
 from textual.events import Key, Paste
 from textual.message_pump import MessagePump
+from textual.screen import Screen
+from textual.worker import WorkerError
 
 Typed: TypeAlias = Key | Paste
 
@@ -39,19 +42,36 @@ class KeyTurns:
             self._settling = asyncio.create_task(self._settle(way, screen))
 
     async def _settle(self, way: Sequence[MessagePump], screen: MessagePump) -> None:
-        """Follow the key up from its widget to the app, then wait for the screen that it opened to have its focus."""
-        for pump in way:
-            await _passed(pump)
-        while self._app.screen_stack and screen is not (screen := self._app.screen):
-            await _passed(screen)
+        """Follow the key up from its widget to the app, and what it made there, such as a text's `Submitted`, too.
+
+        Then wait for all that comes of it: a screen that it opened to have its focus, a search to have found.
+        """
+        for pump in (*way, *way):
+            await _passed(pump, pump.call_later)
+        while self._app.screen_stack and await self._moved(self._app.screen):
+            pass
         self._app.call_later(self._next)
 
+    async def _moved(self, screen: Screen[Any]) -> bool:
+        """Wait for the messages that are on their way, and for the screen's own work; False when there were none."""
+        there = (self._app, *screen.walk_children(with_self=True))
+        passed = [await _passed(pump, pump.call_later) for pump in there if pump.message_queue_size]
+        if screen._callbacks:  # scrolls, among others, which are relative to where the last one led
+            passed.append(await _passed(screen, screen.call_after_refresh))
+        work = [worker for worker in self._app.workers if worker.node is screen and not worker.is_finished]
+        for worker in work:
+            with suppress(WorkerError):  # cancelled by the next search, or failed, which the app tells
+                await worker.wait()
+        return any(passed) or bool(work)
 
-async def _passed(pump: MessagePump) -> None:
-    """Whatever was sent to it before has been handled, or never will be."""
+
+async def _passed(pump: MessagePump, call: Callable[..., bool]) -> bool:
+    """The pump has come to a call of its own, or never will; False when it takes none any more."""
     passed, its_end = asyncio.get_running_loop().create_future(), pump._task
-    if pump.call_later(_done, passed):
-        await asyncio.wait([passed, its_end] if its_end else [passed], return_when=asyncio.FIRST_COMPLETED)
+    if not call(_done, passed):
+        return False
+    await asyncio.wait([passed, its_end] if its_end else [passed], return_when=asyncio.FIRST_COMPLETED)
+    return passed.done()
 
 
 def _done(passed: asyncio.Future[None]) -> None:

@@ -35,6 +35,7 @@ class Deck(App[None]):
 
     def __init__(self, *, ansi_color: bool = False) -> None:
         super().__init__(ansi_color=ansi_color)
+        self.animation_level = "none"  # a page on from the midst of a scroll is less than a page, and each step is sent
         self._typed = KeyTurns(self, super().on_event)
 
     async def on_event(self, event: Event) -> None:

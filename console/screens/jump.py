@@ -47,7 +47,7 @@ def into(pane: Pane) -> None:
     inner_focus(pane).focus()
 
 
-class JumpScreen(ModalScreen[None]):
+class JumpScreen(ModalScreen[Target]):
     """Letters over the screen; any other key takes them away."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "close", show=False)]
@@ -65,14 +65,11 @@ class JumpScreen(ModalScreen[None]):
     def on_key(self, event: Key) -> None:
         """Go there, or nowhere."""
         event.stop()
-        target = self._targets.get(event.key)
-        self.dismiss()
-        if target:
-            self.call_after_refresh(target.go)
+        self.dismiss(self._targets.get(event.key))
 
 
 def _jump(app: Deck, _frame: Frame) -> None:
-    app.push_screen(JumpScreen(app.screen))
+    app.push_screen(JumpScreen(app.screen), lambda target: target and target.go())
 
 
 HANDLERS: Mapping[str, Handler] = {"jump": _jump}
