@@ -9,12 +9,13 @@ import contextlib
 from typing import Literal
 
 from console.config.records import Recipe
+from console.events.jobs import Job
 from console.events.serve import DeployStepped, ServerRequestFailed
 from console.gates.plan import blockers
 from console.models.launch import Launch
 from console.remote.errors import RemoteError
 from console.state.model import HostState
-from console.values import clean, known
+from console.values import CleanText, clean, known
 from console.workers import hub, jobs
 from console.workers.box import Box
 from console.workers.hub_jobs import Transfer, spec_of
@@ -57,7 +58,7 @@ async def deploy(
         await _deploy(box, host, recipe, secrets, fetch, accept)
     except _FailedError as error:
         _tell(box, recipe, error.step, "failed", str(error))
-    except (jobs.JobError, jobs.JobRefusedError, hub.HubError) as error:
+    except (jobs.JobError, hub.HubError) as error:
         _tell(box, recipe, "start", "failed", str(error))
     except RemoteError as error:
         _tell(box, recipe, "start", "failed", f"{error} What was begun goes on; deploy again to follow it.")
@@ -79,11 +80,10 @@ async def _deploy(
             raise _FailedError("download", whole.missing[0])
     _tell(box, recipe, "start", "running")
     assert isinstance(whole.plan.launch, Launch)
-    job = await start(
-        box, job_spec(box, host.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates, whole.commit)
-    )
-    verdict = await readiness(host, job.id, READY_S)
-    server = host.serve.servers.get(job.id)
+    spec = job_spec(box, host.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates, whole.commit)
+    job_id = await _started(box, host, spec, whole.plan.launch)
+    verdict = await readiness(host, job_id, READY_S)
+    server = host.serve.servers.get(CleanText(job_id))
     if verdict != "ready" or server is None:
         cause = server.ended.cause if server and server.ended else f"not ready after {READY_S:g} s"
         raise _FailedError("start", cause)
@@ -92,6 +92,23 @@ async def _deploy(
     if not told.ok:
         raise _FailedError("smoke", "; ".join(told.problems))
     _tell(box, recipe, "ready", "done")
+
+
+async def _started(box: Box, host: HostState, spec: jobs.JobSpec, launch: Launch) -> str:
+    """Start it, or follow the same start of this user, from another console; the job's id."""
+    try:
+        return (await start(box, spec)).id
+    except jobs.JobRefusedError as refused:
+        running = _job(host, refused.job.id)
+        mine = refused.job.by == jobs.user_at_laptop()
+        if mine and running is not None and _alike(running, spec, launch):
+            return refused.job.id
+        raise _FailedError("start", f"{refused}; stop that one first, or give the recipe another port.") from None
+
+
+def _alike(running: Job, spec: jobs.JobSpec, launch: Launch) -> bool:
+    """Of the same recipe, with the same command line; secrets are not in it."""
+    return running.meta.get("recipe") == spec.meta["recipe"] and running.argv[: len(launch.argv)] == launch.argv
 
 
 def _must_pass(whole: WholePlan, accept: tuple[str, ...]) -> None:
@@ -117,9 +134,13 @@ async def _download(box: Box, host: HostState, recipe: Recipe, looked: hub.Looke
 
 
 def _over(host: HostState, job_id: str) -> bool:
-    listed = host.jobs.jobs
-    job = next((one for one in listed if one.id == job_id), None) if known(listed) else None
+    job = _job(host, job_id)
     return job is not None and job.state not in ("running", "draining")
+
+
+def _job(host: HostState, job_id: str) -> Job | None:
+    listed = host.jobs.jobs
+    return next((one for one in listed if one.id == job_id), None) if known(listed) else None
 
 
 def _tell(
