@@ -58,7 +58,8 @@ def _needs_several(situation: Situation) -> str:
 def _needs_link(situation: Situation) -> str:
     if situation.host is None:
         return _needs_host(situation)
-    return "" if situation.host.link.state == "up" else f"The link is {situation.host.link.state}."
+    state, again = situation.host.link.state, key_of("check_again", situation.table)
+    return "" if state == "up" else f"The link is {state}: {again} connects again."
 
 
 INTENTS: tuple[Intent, ...] = (

@@ -17,6 +17,7 @@ from console.intents import BY_ID, available, key_name, key_of, refusal, spoken,
 from console.screens.bench_keys import flags_of, wished
 from console.screens.deck import Deck
 from console.screens.frame import Frame, frame_of
+from console.screens.looking import notebook
 from console.session.moments import parse_moment
 from console.state import HostState
 from console.values import clean, known
@@ -132,7 +133,7 @@ def _refused_argument(deck: Deck, frame: Frame, verb: str, rest: str) -> str:
     except ValueError as error:
         return str(error)
     if verb in OF_RECIPES and deck.session.controls:
-        return _no_such("recipe", rest, deck.session.controls.recipe_names())
+        return deck.session.controls.recipe_problem() or _no_such("recipe", rest, deck.session.controls.recipe_names())
     if verb == "jobs stop" and frame.host:
         if find_job(frame.host, rest):
             return f"{rest} has ended."
@@ -166,7 +167,7 @@ def _free(deck: Deck, frame: Frame, query: str) -> Iterator[Command]:
     verb, _, rest = query.partition(" ")
     text, controls = rest.strip(), deck.session.controls
     if verb == "note" and text and controls:
-        yield Command(query, "write it into the recording", partial(_noted, deck, text))
+        yield Command(query, f"goes into {notebook(frame)}", partial(_noted, deck, text))
     if verb == "go" and text and deck.player:
         player = deck.player
         try:

@@ -170,7 +170,11 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
         if screen:
             _show(deck, screen)
 
-    rows = [("box", host.name), ("recipes", ", ".join(names) or "none in reach: gpudeck recipe new")]
+    rows = [("box", host.name)]
+    if problem := controls.recipe_problem():
+        rows.append(("wrong", problem))
+    if names or not problem:
+        rows.append(("recipes", ", ".join(names) or "none in reach: gpudeck recipe new"))
     title = "Deploy" if fetch else "Start"
     dialog = AskDialog(title, rows, asked, yes="Ask the gates", placeholder="a recipe's name", names=names)
     deck.push_screen(dialog, named)

@@ -109,7 +109,7 @@ def _suspend(app: Deck, _frame: Frame) -> None:
     if os.getsid(0) == os.getpgrp():
         app.notify("No shell started this console: there is none to go back to.", severity="warning")
     else:
-        os.killpg(0, signal.SIGTSTP)
+        os.kill(os.getpid(), signal.SIGTSTP)  # taken by the driver, which stops the whole job
 
 
 def _note(app: Deck, frame: Frame) -> None:
@@ -119,10 +119,11 @@ def _note(app: Deck, frame: Frame) -> None:
         if controls and (refused := controls.note(clean(text), frame.host.name if frame.host else "")):
             raise ValueError(refused)
 
-    app.push_screen(AskDialog("Note", [("goes into", _notebook(frame))], written))
+    app.push_screen(AskDialog("Note", [("goes into", notebook(frame))], written))
 
 
-def _notebook(frame: Frame) -> str:
+def notebook(frame: Frame) -> str:
+    """What takes a note now."""
     run = frame.host.bench.latest if frame.host else None
     measured = run is not None and run.ended is None
     runs = "report of the run in progress" if measured else "reports of the runs around it"

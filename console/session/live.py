@@ -153,6 +153,10 @@ class LiveSession:
         """The recipes in reach of this directory."""
         return self._shelf.names()
 
+    def recipe_problem(self) -> str:
+        """What is wrong with the recipes' files, or nothing."""
+        return self._shelf.problem()
+
     def check_recipe(self, host: str, recipe: str, accept: tuple[str, ...] = ()) -> str:
         """Ask every gate of a recipe, unless they are being asked. Why it cannot be asked, or nothing."""
         if any(name.startswith(f"check {host} {recipe} ") for name in self.supervisor.running()):

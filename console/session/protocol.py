@@ -59,6 +59,10 @@ class Controls(Protocol):
         """The recipes in reach of this directory."""
         ...
 
+    def recipe_problem(self) -> str:
+        """What is wrong with the recipes' files, with file and line, or nothing."""
+        ...
+
     def check_recipe(self, host: str, recipe: str, accept: tuple[str, ...] = ()) -> str:
         """Ask every gate of a recipe; the answers come as facts. Why it cannot be asked, or nothing."""
         ...

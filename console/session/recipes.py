@@ -26,11 +26,19 @@ class Shelf:
         self._bases: dict[str, str] = {}
 
     def names(self) -> Sequence[str]:
-        """Their names; of the files none when one is wrong (asking for one by name says why)."""
+        """Their names; of the files none when one is wrong, as `problem` says."""
         try:
             return sorted({*_book().recipes, *self._derived})
         except ConfigError:
             return sorted(self._derived)
+
+    def problem(self) -> str:
+        """What is wrong with the files, with file and line; nothing when they read well."""
+        try:
+            _book()
+        except ConfigError as error:
+            return f"{error}."
+        return ""
 
     def get(self, name: str) -> Recipe:
         """A recipe. Raises ConfigError."""

@@ -135,7 +135,7 @@ async def test_a_refused_key_that_is_pressed_again_says_so_once() -> None:
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await pilot.press("D", "S", "X", "D")
         await pilot.pause(0.1)
-        assert frame(app).count("The link is lost.") == 1
+        assert frame(app).count("The link is lost: r connects again.") == 1
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
