@@ -133,6 +133,7 @@ class ReadingDialog(Dialog[T], Generic[T]):
             meant = self._reads(text)
         except ValueError as error:
             self.query_one("#dialog-refused", Lines).set_lines([Line((Cell(str(error), "warn"),))])
+            self.query_one("#dialog-input, #dialog-text").focus()
         else:
             self.dismiss(meant)
 
