@@ -1,4 +1,4 @@
-"""What is typed in one go arrives key by key: the next one only when what the last one opened can take it."""
+"""What is typed in one go arrives key by key: the next one only when all that the last one led to has come about."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from textual.screen import Screen
 from textual.worker import WorkerError
 
 Typed: TypeAlias = Key | Paste
+
+LOOK_S = 0.005
 
 
 class KeyTurns:
@@ -46,18 +48,25 @@ class KeyTurns:
 
         Then wait for all that comes of it: a screen that it opened to have its focus, a search to have found.
         """
-        for pump in (*way, *way):
-            await _passed(pump, pump.call_later)
-        while self._app.screen_stack and await self._moved(self._app.screen):
-            pass
-        self._app.call_later(self._next)
+        try:
+            for pump in (*way, *way):
+                await _passed(pump, pump.call_later)
+            while self._app.screen_stack and await self._moved(self._app.screen):
+                pass
+        finally:
+            self._app.call_later(self._next)
 
     async def _moved(self, screen: Screen[Any]) -> bool:
         """Wait for the messages that are on their way, and for the screen's own work; False when there were none."""
+        for pump in (self._app, screen):
+            await _passed(pump, pump.call_later)  # the end of what they are at
+        while self._app._batch_count and self._app.is_running:  # noqa: ASYNC110 - a change of screens, held back
+            await asyncio.sleep(LOOK_S)
         there = (self._app, *screen.walk_children(with_self=True))
         passed = [await _passed(pump, pump.call_later) for pump in there if pump.message_queue_size]
         if screen._callbacks:  # scrolls, among others, which are relative to where the last one led
             passed.append(await _passed(screen, screen.call_after_refresh))
+        await self._app.animator.wait_for_idle()
         work = [worker for worker in self._app.workers if worker.node is screen and not worker.is_finished]
         for worker in work:
             with suppress(WorkerError):  # cancelled by the next search, or failed, which the app tells

@@ -30,6 +30,18 @@ class PatientDriver(LinuxDriver):
         loop.add_signal_handler(signal.SIGTSTP, self._sigtstp_application)
         loop.add_signal_handler(signal.SIGCONT, self._sigcont_application)
 
+    def _sigtstp_application(self, *_: Any) -> None:
+        """Stop, and with it the rest of the job that a shell made of it, `make` or `sh -c`.
+
+        Not before the terminal is given back: once one process of the job has stopped, the shell takes it.
+        """
+        self.suspend_application_mode()
+        self._must_signal_resume = True
+        if os.getsid(0) == os.getpgrp():  # no shell's job: nobody would continue the others
+            os.kill(os.getpid(), signal.SIGSTOP)
+        else:
+            os.killpg(0, signal.SIGSTOP)
+
     def _sigcont_application(self, *_: Any) -> None:
         """Take the terminal again and say so, but not at the end, when it was given back for good."""
         if self._has_terminal or self._must_signal_resume:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import ClassVar, cast
 
 from rich.text import Text
 from textual import on
 from textual.app import App
+from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.events import Event, Key, Paste
 from textual.notifications import SeverityLevel
@@ -32,6 +33,9 @@ class Deck(App[None]):
     choices: Sequence[HostChoice]
     table: tuple[Intent, ...]
     _mask_s: float = MASK_NEW_S
+
+    # To the shell from a dialog and the palette, too: the app's other keys are not meant there.
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+z", "intent('suspend')", show=False, priority=True)]
 
     def __init__(self, *, ansi_color: bool = False) -> None:
         super().__init__(ansi_color=ansi_color)

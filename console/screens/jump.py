@@ -69,7 +69,8 @@ class JumpScreen(ModalScreen[Target]):
 
 
 def _jump(app: Deck, _frame: Frame) -> None:
-    app.push_screen(JumpScreen(app.screen), lambda target: target and target.go())
+    """Where everything stands is known once a scroll, or a screen just shown, has been painted."""
+    app.call_after_refresh(lambda: app.push_screen(JumpScreen(app.screen), lambda target: target and target.go()))
 
 
 HANDLERS: Mapping[str, Handler] = {"jump": _jump}

@@ -52,20 +52,24 @@ def test_stopped_and_continued(tmp_path: Path) -> None:
         os.close(follower)
 
 
-def test_ctrl_z_goes_to_the_shell_and_fg_paints_everything_again(tmp_path: Path) -> None:
+def test_ctrl_z_goes_to_the_shell_from_any_place_and_fg_paints_everything_again(tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "tmux-256color", "LANG": "C.UTF-8", "PS1": "% "}
-    console = f"{sys.executable} -m console --replay {RECORDING}"
+    console = f"sh -c '{sys.executable} -m console --replay {RECORDING}; echo its end'"  # as under `make demo`
     with terminal(tmp_path) as pane:
         pane.start(["bash", "--norc", "--noprofile", "-i"], env, (100, 24))
         pane.wait("%")
         pane.keys(console, "Enter")
         pane.wait("REPLAY")
+        pane.keys("t", "1", "2")
+        pane.wait(lambda screen: "Go to" in screen and " 12 " in screen)
         pane.keys("C-z")
-        pane.wait("Stopped")
+        assert "REPLAY" not in pane.wait("Stopped")
         pane.keys("clear; fg", "Enter")
-        pane.wait(lambda screen: all(words in screen for words in ("REPLAY", "NEXT", "GPUs", "? help")))
+        pane.wait(lambda screen: all(words in screen for words in ("REPLAY", "NEXT", "Go to", " 12 ", "? help")))
+        pane.keys("Escape")
+        pane.wait(lambda screen: "Go to" not in screen and "GPUs" in screen)
         pane.keys("q")
-        pane.wait(lambda screen: screen.rstrip().endswith("%"))
+        pane.wait(lambda screen: "its end" in screen and screen.rstrip().endswith("%"))
 
 
 def test_ctrl_z_without_a_shell_says_so_and_stops_nothing(tmp_path: Path) -> None:
