@@ -21,6 +21,7 @@ from console.state import HostState
 from console.state.serve import ServerState
 from console.views.serve import main_server
 from tests.serve.conftest import KEY, Box
+from tests.support.frames import until_shown
 from tests.support.patience import PATIENCE_S
 from tests.support.served import foreign_server, until
 from widgets.dialog import ConfirmDialog, EditDialog
@@ -73,7 +74,7 @@ async def test_a_failed_start_is_bundled_copied_edited_and_asked_again(
     box.recipe("bad", SGLANG_STANDIN_FAIL="kv_oom")
     async with console(box, monkeypatch) as screen:
         await screen.press("D", *"bad", "enter")
-        await screen.reach(lambda host: host.plan.shown and host.plan.shown.verdict)
+        await until_shown(screen.app, screen.pilot, "enter: deploy")
         await screen.press("enter")
         await screen.reach(lambda host: host.serve.deploy and host.serve.deploy.state == "failed")
         server = main_server(screen.host)
@@ -124,7 +125,7 @@ async def test_code_of_the_model_is_shown_as_data_before_it_is_accepted(
     recipes.write_text(recipes.read_text().replace("args = { ", "args = { trust-remote-code = true, "))
     async with console(box, monkeypatch) as screen:
         await screen.press("D", *"own", "enter")
-        await screen.reach(lambda host: host.plan.shown and host.plan.shown.verdict)
+        await until_shown(screen.app, screen.pilot, "enter: look at what would be accepted")
         await screen.press("enter")
         dialog = screen.app.screen
         assert isinstance(dialog, ConfirmDialog)

@@ -17,6 +17,7 @@ from console.session.ways import Ways
 from console.state import HostState
 from console.views.serve import main_server
 from tests.serve.conftest import KEY, Box
+from tests.support.frames import until_shown
 from tests.support.patience import PATIENCE_S
 
 
@@ -54,7 +55,7 @@ async def test_deploy_watch_and_stop(box: Box, config: Config) -> None:
             assert not list(box.jobs.glob("serve-*"))
             await pilot.press("D")
             await pilot.press(*"tiny", "enter")
-            await reach(lambda host: host.plan.shown and host.plan.shown.verdict)
+            await until_shown(app, pilot, "enter: deploy")  # a verdict in the state may be the one of the first asking
             await pilot.press("enter")
             await reach(lambda host: host.serve.deploy and host.serve.deploy.state in ("done", "failed"))
             deployed = session.state.hosts["local"].serve.deploy
