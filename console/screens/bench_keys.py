@@ -15,6 +15,7 @@ from console.screens.deck import Deck
 from console.screens.frame import Frame
 from console.screens.handler import Handler
 from console.screens.server_files import exported_server
+from console.screens.server_keys import gone
 from console.views.bench import recorded_run
 from console.views.bench_pane import curve_figure, latest
 from console.views.serve import main_server
@@ -27,26 +28,34 @@ def _bench(deck: Deck, frame: Frame) -> None:
     server = main_server(host) if host else None
     if controls is None or host is None:
         return
-    if server is None or not server.present or server.phase != "ready":
+    if server is None or server.seen is None or not server.present or server.phase != "ready":
         deck.notify("No server is ready on this box.", severity="warning")
         return
-    name, server_id = host.name, server.id
+    name, server_id, seen = host.name, server.id, server.seen
+
+    def refused(preset: Preset) -> str:
+        return gone(deck, name, server_id, seen) or controls.bench(name, server_id, preset.name, preset.concurrency)
 
     def begin(preset: Preset) -> None:
-        if refused := controls.bench(name, server_id, preset.name, preset.concurrency):
-            deck.notify(refused, severity="warning")
+        if why := refused(preset):
+            deck.notify(f"{why} Nothing is measured.", severity="warning")
         else:
             deck.switch_mode("bench")
 
+    def typed(text: str) -> Preset:
+        if why := refused(preset := wished(text)):
+            raise ValueError(why)
+        return preset
+
     def answered(preset: Preset | None) -> None:
         if preset:
-            begin(preset)
+            deck.switch_mode("bench")
 
     if frame.argument:
         _confirm(deck, name, server_id, frame.argument, begin)
         return
     rows = [("box", name), ("measures", server_id)] + [(one.name, _price(one)) for one in PRESETS.values()]
-    ask = AskDialog("Run a benchmark: which preset?", rows, wished, placeholder="sweep, or sweep -c 1,8,64")
+    ask = AskDialog("Run a benchmark: which preset?", rows, typed, placeholder="sweep, or sweep -c 1,8,64")
     deck.push_screen(ask, answered)
 
 

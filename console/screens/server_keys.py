@@ -33,7 +33,7 @@ def _stop(deck: Deck, frame: Frame) -> None:
     name, seen = host.name, server.seen
 
     def answered(yes: bool | None) -> None:
-        if yes and (refused := _gone(deck, name, server.id, seen) or controls.stop_server(name, server.id)):
+        if yes and (refused := gone(deck, name, server.id, seen) or controls.stop_server(name, server.id)):
             deck.notify(f"{refused} Nothing was stopped.", severity="warning")
 
     through = "its job" if seen.job else f"unit {seen.unit}" if seen.unit else f"pid {seen.pid}"
@@ -43,7 +43,7 @@ def _stop(deck: Deck, frame: Frame) -> None:
     deck.push_screen(ConfirmDialog("Stop the server", rows, yes="Stop", twin=twin), answered)
 
 
-def _gone(deck: Deck, host: str, server_id: str, shown: Server) -> str:
+def gone(deck: Deck, host: str, server_id: str, shown: Server) -> str:
     """Why what was shown and confirmed is not there any more; nothing while it is."""
     server = deck.session.state.hosts[host].serve.servers.get(CleanText(server_id))
     if server is None or server.seen is None or not server.present:
@@ -76,7 +76,7 @@ def _adopt(deck: Deck, frame: Frame) -> None:
     name = host.name
 
     def answered(yes: bool | None) -> None:
-        if yes and (refused := _gone(deck, name, server.id, seen) or controls.adopt_server(name, server.id)):
+        if yes and (refused := gone(deck, name, server.id, seen) or controls.adopt_server(name, server.id)):
             deck.notify(f"{refused} Nothing was adopted.", severity="warning")
 
     who = str(seen.user) if known(seen.user) else "somebody"

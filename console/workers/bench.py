@@ -64,7 +64,7 @@ class KeyMissingError(JobError):
 async def look(box: Box, server: Server, hardware: Hardware, meta: Mapping[str, Any], key: str | None) -> Subject:
     """Everything about the server that the run will need. `meta` is its job's, empty for a foreign one.
 
-    Raises KeyMissingError, RemoteError.
+    Raises JobError when it does not answer, KeyMissingError, RemoteError.
     """
     info = await _json(box, server, "/server_info", key) or await _json(box, server, "/get_server_info", key)
     models = (await _json(box, server, MODELS, key)).get("data") or [{}]
@@ -85,6 +85,8 @@ async def look(box: Box, server: Server, hardware: Hardware, meta: Mapping[str, 
 
 async def _json(box: Box, server: Server, path: str, key: str | None) -> dict[str, Any]:
     answer = await ServerHttp(box.agent, server, key).get(path, INFO_S)
+    if answer is None and path == MODELS:
+        raise JobError(f"The server on port {server.port} (pid {server.pid}) does not answer; nothing is measured.")
     if answer is not None and answer[0] in (401, 403) and path == MODELS:
         raise KeyMissingError(_locked(server, key))
     if answer is None or answer[0] != 200:
