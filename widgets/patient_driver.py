@@ -13,6 +13,8 @@ from typing import Any
 from textual import constants
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Key
+from textual.message import Message
 
 MOST_BYTES = 4096
 
@@ -81,6 +83,12 @@ class PatientDriver(LinuxDriver):
                     self.process_message(event)
             for event in parser.tick():
                 self.process_message(event)
+
+    def process_message(self, message: Message) -> None:
+        """A line feed is enter: the terminal makes it of an enter that was typed before the console took it."""
+        if isinstance(message, Key) and message.key == "ctrl+j":
+            message = Key("enter", "\r")
+        super().process_message(message)
 
     def _end_reading(self, reader: Thread) -> None:
         """Unlike `disable_input`, with what was typed and not read yet left to the next reader."""

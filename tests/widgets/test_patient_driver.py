@@ -106,6 +106,11 @@ def test_what_is_cut_between_two_reads_is_one_key(typist: Typist) -> None:
     assert typist.hears() == "é"
 
 
+def test_an_enter_of_before_the_start_is_enter(typist: Typist) -> None:
+    typist.types(b"a\n\r")
+    assert [typist.hears() for _ in range(3)] == ["a", "enter", "enter"]
+
+
 def test_escape_alone_is_a_key_and_needs_no_other(typist: Typist) -> None:
     typist.types(b"\x1b")
     assert typist.hears() == "escape"
