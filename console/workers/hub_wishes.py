@@ -70,6 +70,8 @@ async def remove_stored(box: Box, path: str) -> str:
     """Deletes a stored model unless it is in use."""
     try:
         done = await remove_model(box, place_of(box), path)
+        if done.why == "missing":
+            await first_look(box)  # what is listed is no more
     except (HubError, RemoteError) as error:
         return f"Whether {path} was deleted is not known: {error}"
     if done.why:
