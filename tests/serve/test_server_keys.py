@@ -163,3 +163,21 @@ async def test_a_strangers_server_is_adopted_after_a_question(
             assert server.seen.owner == "foreign"
             await screen.press("A", "right", "enter")
             await screen.reach(lambda _: server.seen and server.seen.owner == "adopted")
+
+
+async def test_two_consoles_that_deploy_one_recipe_at_once_follow_one_start(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box.recipe("both")
+    async with console(box, monkeypatch) as one, console(box, monkeypatch) as two:
+        for screen in (one, two):
+            await screen.press("D", *"both", "enter")
+        for screen in (one, two):
+            await screen.reach(lambda host: host.plan.shown and host.plan.shown.exit_code == 0)
+        for screen in (one, two):
+            await screen.press("enter")
+        for screen in (one, two):
+            await screen.reach(lambda host: host.serve.deploy and host.serve.deploy.state in ("done", "failed"))
+            assert screen.host.serve.deploy
+            assert (screen.host.serve.deploy.step, screen.host.serve.deploy.sentence) == ("ready", "")
+        assert len(list(box.jobs.glob("serve-*"))) == 1

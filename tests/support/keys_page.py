@@ -25,8 +25,8 @@ alerts in the header, on a row (twice: `enter`), on a pane's title (zoom), on th
 scrolls, dragging selects for `y`.
 
 The palette takes arguments, too: `serve start NAME`, `deploy NAME`, `preflight NAME`, `bench sweep -c 1,8,64`,
-`jobs stop ID`, `note TEXT`, in a replay `go to 00:14:00`. It suggests what there is, and shows the command line; what it
-cannot take is said, and `enter` goes back to what was typed.
+`jobs stop ID`, `note TEXT`, in a replay `go to 00:14:00`. It suggests what there is, and shows the command line; what
+it cannot take is said, and `enter` goes back to what was typed.
 
 A text to find or to filter by stays in sight below its list as long as it is in force: the same key corrects it, `esc`
 takes it away. On the screen of a recipe's gates `r` asks them again and `E` edits the flags that they refused.
