@@ -14,6 +14,7 @@ from console.app import ConsoleApp
 from tests.support.frames import frame
 from widgets.line_table import LineTable
 
+SLOW_S = 0.05
 CHARACTERS = {"enter": "\r", "tab": "\t", "space": " ", "escape": "\x1b", "backspace": "\x7f"}
 
 
@@ -30,6 +31,7 @@ async def types(app: ConsoleApp, pilot: Pilot[Any], text: str, *, slowly: bool) 
         app.post_message(one)
         if slowly:
             await _given(app, pilot)
+            await pilot.pause(SLOW_S)  # a slow typist looks at what comes of it, such as a search's hits
     await _given(app, pilot)
 
 

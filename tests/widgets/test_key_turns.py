@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import cast
+
 import pytest
 from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.events import Event, Key, Paste
 from textual.widgets import Input
 
@@ -12,11 +16,37 @@ from tests.support.frames import StyledApp, until_shown
 from widgets.dialog import AskDialog
 from widgets.key_turns import KeyTurns
 
+SLOW_S = 0.05
+
+
+class SlowDialog(AskDialog[str]):
+    """Takes its time to open, and between `enter` and its end."""
+
+    async def on_mount(self) -> None:
+        await asyncio.sleep(SLOW_S)
+
+    async def on_input_submitted(self) -> None:
+        await asyncio.sleep(SLOW_S)
+
+
+class SlowSearch(Provider):
+    """Finds what was asked for a while later; until then the palette shows the hits of before."""
+
+    async def discover(self) -> Hits:
+        yield DiscoveryHit("wrong", lambda: cast(Notes, self.app).told("wrong"))
+
+    async def search(self, query: str) -> Hits:
+        await asyncio.sleep(SLOW_S)
+        yield Hit(1.0, query, lambda: cast(Notes, self.app).told(query))
+
 
 class Notes(StyledApp):
-    """`n` asks for a note, `ctrl+r` removes the field that has the focus."""
+    """`n` asks for a note, `s` does so slowly, `ctrl+r` removes the field that has the focus."""
 
-    BINDINGS = (("n", "ask", "Note"), Binding("ctrl+r", "remove", "Remove", priority=True))
+    COMMANDS = frozenset({SlowSearch})
+    BINDINGS = (
+        ("n", "ask", "Note"), ("s", "ask_slowly", "Slowly"), Binding("ctrl+r", "remove", "Remove", priority=True),
+    )  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,6 +67,10 @@ class Notes(StyledApp):
 
     def action_ask(self) -> None:
         self.push_screen(AskDialog("Note", [("goes into", "the record")], str), self.told)
+
+    async def action_ask_slowly(self) -> None:
+        await asyncio.sleep(SLOW_S)
+        self.push_screen(SlowDialog("Note", [], str), self.told)
 
     async def action_remove(self) -> None:
         await self.query_one(Input).remove()
@@ -64,6 +98,8 @@ END = ("n", *"end", "enter")
         ((*"nhi", "escape", *"nd", "enter"), ["", "d"]),
         (("n", Paste("a b"), "c", "enter"), ["a bc"]),
         ((*"xyz", *"nq", "enter"), ["q"]),
+        (("ctrl+p", *"xy", "enter"), ["xy"]),
+        ((*"ss", "enter", *"snn", "enter"), ["s", "nn"]),
     ],
 )
 async def test_each_key_reaches_what_the_ones_before_opened(typed: tuple[str | Paste, ...], heard: list[str]) -> None:
