@@ -22,12 +22,16 @@ NEAR_END_S = 600.0
 
 
 class End(msgspec.Struct, frozen=True, kw_only=True):
-    """How the process ended, as the job runner saw it: None where it is not known. `reason`: its own words, if any."""
+    """How the process ended, as the job runner saw it: None where it is not known. `reason`: its own words, if any.
+
+    `proved`: it had answered, which no log tells.
+    """
 
     exit_code: int | None = None
     signal: int | None = None
     stop_asked: bool = False
     reason: str = ""
+    proved: bool = False
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,17 +59,25 @@ def diagnose(story: Story, end: End, foreign: tuple[str, ...] = ()) -> Diagnosis
     """
     if end.stop_asked or (story.stop_requested and not _failed_before_stop(story)):
         asked = "stopped as asked" if end.stop_asked else "stopped by a SIGTERM that this console did not send"
-        return Diagnosis(phase="stopped", kind="stopped", cause=CleanText(asked), cause_phase=story.phase)
+        return _stopped(CleanText(asked), story, end)
     if end.exit_code == 0 and not _failed_before_stop(story):
-        ended = CleanText("ended by itself with exit code 0")
-        return Diagnosis(phase="stopped", kind="stopped", cause=ended, cause_phase=story.phase)
-    evidence = _evidence(story)
+        return _stopped(CleanText("ended by itself with exit code 0"), story, end)
+    evidence = [item._replace(phase=_served(item.phase, story, end)) for item in _evidence(story)]
     for item in evidence:
         for signature in SIGNATURES:
             found = _match(signature, item)
             if found is not None:
                 return _classified(signature, item, found, story, foreign)
     return _unclassified(story, end, evidence)
+
+
+def _stopped(cause: CleanText, story: Story, end: End) -> Diagnosis:
+    return Diagnosis(phase="stopped", kind="stopped", cause=cause, cause_phase=_served(story.phase, story, end))
+
+
+def _served(phase: Phase, story: Story, end: End) -> Phase:
+    """What ended behind a proof, or behind the log's own ready line, ended while it served."""
+    return "ready" if phase == "warmup" and (end.proved or story.ready_stamp is not None) else phase
 
 
 def _failed_before_stop(story: Story) -> bool:
@@ -147,7 +159,7 @@ def _plain(name: str) -> str:
 def _unclassified(story: Story, end: End, evidence: list[Evidence]) -> Diagnosis:
     """No signature fits: say so, with the best line there is."""
     errors = [item for item in evidence if re.match(r"[\w.]+(Error|Exception)\b", item.text)] or evidence[-1:]
-    phase = errors[0].phase if errors else story.phase
+    phase = errors[0].phase if errors else _served(story.phase, story, end)
     if errors:
         cause = errors[0].text
     elif end.reason:

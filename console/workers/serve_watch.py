@@ -214,6 +214,7 @@ def ended(host: HostState, server: ServerState, reading: LogReading, job: Job | 
         signal=number if isinstance(number, int) else None,
         stop_asked=server.stop is not None or bool(job and job.stopped_by),
         reason=job.reason if job else "",
+        proved=server.proved is not None,
     )
     found = diagnose(reading.story, end, foreign_users(host, server, tuple(job.meta.get("gpus") or ()) if job else ()))
     return ServerEnded(
@@ -222,7 +223,7 @@ def ended(host: HostState, server: ServerState, reading: LogReading, job: Job | 
         phase="stopped" if found.phase == "stopped" else "crashed",
         kind=clean(found.kind),
         cause=found.cause,
-        cause_phase=_cause_phase(found.cause_phase, server, reading),
+        cause_phase=found.cause_phase,
         advice=tuple(clean(one) for one in found.advice),
         exit_code=code,
         signal=number,
@@ -230,12 +231,6 @@ def ended(host: HostState, server: ServerState, reading: LogReading, job: Job | 
 
 
 _NO_RECORD = Unknown("it was no job of ours: nobody recorded how it ended")
-
-
-def _cause_phase(phase: Any, server: ServerState, reading: LogReading) -> Any:
-    """What ended behind a proof, or behind the log's own ready line, ended while it served."""
-    served = server.proved is not None or reading.story.ready_stamp is not None
-    return "ready" if phase == "warmup" and served else phase
 
 
 def foreign_users(host: HostState, server: ServerState, gpus: tuple[str, ...] = ()) -> tuple[str, ...]:

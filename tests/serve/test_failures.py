@@ -96,11 +96,11 @@ def test_foreign_users_are_named_for_memory_only() -> None:
         ([raised("RuntimeError: nccl_port at 29500 is not available in 30 seconds. x")], "inner_port", "imports"),
         ([*WEIGHTS, raised("RuntimeError: Cannot find any model weights with `/m`")], "no_weights", "weights"),
         ([*SERVING, "Scheduler watchdog timeout (self.watchdog_timeout=300, self.soft=False)",
-          "SIGQUIT received. signum=None, frame=None. It usually means one child failed."], "forward_hung", "warmup"),
+          "SIGQUIT received. signum=None, frame=None. It usually means one child failed."], "forward_hung", "ready"),
         ([*SUMMARY, raised("RuntimeError: CUDA error: no kernel image is available for execution on the device")],
          "gpu_generation", "warmup"),
         ([*SERVING, "Subprocess scheduler_0 (pid=41) crashed with exit code -9. Triggering SIGQUIT for cleanup...",
-          "SIGQUIT received. signum=None, frame=None. It usually means one child failed."], "killed", "warmup"),
+          "SIGQUIT received. signum=None, frame=None. It usually means one child failed."], "killed", "ready"),
         ([*WEIGHTS, "x\nRuntimeError: Rank 0 scheduler died during initialization (exit code: -9). If exit code is -9 "
                     "(SIGKILL), a common cause is the OS OOM killer."], "killed", "weights"),
         ([*WEIGHTS, raised("OSError: [Errno 28] No space left on device")], "disk", "weights"),
@@ -160,6 +160,14 @@ def test_nothing_known_is_said() -> None:
     assert "signal 9" in judge(*WEIGHTS, end=End(signal=9)).cause
     assert "exit code 3" in judge(end=End(exit_code=3)).cause
     assert "neither" in judge(end=End()).cause
+
+
+def test_what_ends_behind_its_proof_ended_while_it_served() -> None:
+    """A log cannot tell a server that answered from one that still warms up."""
+    for proved, when, phase in ((False, "while starting", "warmup"), (True, "while serving", "ready")):
+        found = judge(*SUMMARY, end=End(signal=9, proved=proved))
+        assert (found.kind, found.cause_phase) == ("unclassified", phase)
+        assert f"{when}, in phase {phase}" in found.advice[0]
 
 
 @pytest.mark.parametrize(
