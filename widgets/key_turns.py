@@ -17,6 +17,7 @@ from textual.worker import WorkerError
 Typed: TypeAlias = Key | Paste
 
 LOOK_S = 0.005
+MOST_S = 3.0
 
 
 class KeyTurns:
@@ -49,10 +50,13 @@ class KeyTurns:
         Then wait for all that comes of it: a screen that it opened to have its focus, a search to have found.
         """
         try:
-            for pump in (*way, *way):
-                await _passed(pump, pump.call_later)
-            while self._app.screen_stack and await self._moved(self._app.screen):
-                pass
+            async with asyncio.timeout(MOST_S):
+                for pump in (*way, *way):
+                    await _passed(pump, pump.call_later)
+                while self._app.screen_stack and await self._moved(self._app.screen):
+                    pass
+        except TimeoutError:
+            pass  # what never comes to rest, or hangs, takes no key away from others, `ctrl+q` among them
         finally:
             self._app.call_later(self._next)
 

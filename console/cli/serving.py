@@ -38,7 +38,7 @@ from console.views.plan import preflight, preflight_lines
 from console.views.serve import main_server, phase_word, server_lines, server_object, server_objects
 from console.views.server_pane import server_words
 from console.workers import jobs
-from console.workers.serve import Secrets, job_spec, smoke
+from console.workers.serve import Secrets, in_its_place, job_spec, same_start, smoke
 from console.workers.serve_stop import StopRefusedError
 from console.workers.serve_unit import unit_name
 from console.workers.whole_plan import WholePlan, whole_plan
@@ -153,12 +153,16 @@ def show_dry(flags: Flags, session: LiveSession, host: str, whole: WholePlan) ->
 
 
 async def started(session: LiveSession, host: str, whole: WholePlan) -> tuple[jobs.Started, bool]:
-    """Start the plan's server, or find the same one running: (job, whether it is new)."""
+    """Start the plan's server, or find the same one running: (job, whether it is new). Another one's port ends in 4."""
     recipe, start = whole.plan.recipe, whole.plan.launch
     assert isinstance(start, Launch)
     hardware = session.state.hosts[host].hardware
     spec = job_spec(box_of(session, host), hardware, recipe, start, secrets_of(recipe), whole.plan.gates, whole.commit)
     job, new = await begin(session, host, spec)
+    if not new:
+        await session.wait(lambda state: find_job(state.hosts[host], job.id) is not None, LISTED_S)
+        if not same_start(find_job(session.state.hosts[host], job.id), spec, start):
+            raise StopError(GATE, in_its_place(job))
     with asking():
         await box_of(session, host).agent.request("probe", name="servers", now=True)
     return job, new

@@ -19,7 +19,7 @@ from console.values import CleanText, clean, known
 from console.workers import hub, jobs
 from console.workers.box import Box
 from console.workers.hub_jobs import Transfer, spec_of
-from console.workers.serve import Secrets, job_spec, smoke, start
+from console.workers.serve import Secrets, in_its_place, job_spec, same_start, smoke, start
 from console.workers.serve_adopt import adopt
 from console.workers.serve_stop import StopRefusedError
 from console.workers.serve_swap import readiness, stopped, until
@@ -28,6 +28,7 @@ from console.workers.whole_plan import WholePlan, missing_looks, whole_plan
 
 READY_S = 1800.0
 DOWNLOAD_S = 7 * 86400.0
+LISTED_S = 30.0
 Step = Literal["preflight", "download", "start", "smoke", "ready"]
 
 
@@ -99,16 +100,12 @@ async def _started(box: Box, host: HostState, spec: jobs.JobSpec, launch: Launch
     try:
         return (await start(box, spec)).id
     except jobs.JobRefusedError as refused:
-        running = _job(host, refused.job.id)
-        mine = refused.job.by == jobs.user_at_laptop()
-        if mine and running is not None and _alike(running, spec, launch):
-            return refused.job.id
-        raise _FailedError("start", f"{refused}; stop that one first, or give the recipe another port.") from None
-
-
-def _alike(running: Job, spec: jobs.JobSpec, launch: Launch) -> bool:
-    """Of the same recipe, with the same command line; secrets are not in it."""
-    return running.meta.get("recipe") == spec.meta["recipe"] and running.argv[: len(launch.argv)] == launch.argv
+        job = refused.job
+    if job.by == jobs.user_at_laptop():
+        await until(lambda: _job(host, job.id) is not None, LISTED_S)
+        if same_start(_job(host, job.id), spec, launch):
+            return job.id
+    raise _FailedError("start", in_its_place(job))
 
 
 def _must_pass(whole: WholePlan, accept: tuple[str, ...]) -> None:

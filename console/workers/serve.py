@@ -10,6 +10,7 @@ import msgspec
 
 from console.config.records import Recipe
 from console.config.starts import earlier_starts
+from console.events.jobs import Job
 from console.events.plan import Gate
 from console.events.serve import Server, ServerCompared, ServerProved, ServerSmoked
 from console.models.launch import Launch, launch
@@ -108,6 +109,18 @@ async def start(box: Box, spec: jobs.JobSpec) -> jobs.Started:
         return await jobs.start(box, spec)
     finally:
         await box.agent.request("probe", name="servers", now=True)
+
+
+def same_start(running: Job | None, spec: jobs.JobSpec, launch: Launch) -> bool:
+    """Is the job that runs of the same recipe, with the same command line? Secrets are not in it."""
+    if running is None or running.meta.get("recipe") != spec.meta["recipe"]:
+        return False
+    return running.argv[: len(launch.argv)] == launch.argv
+
+
+def in_its_place(job: jobs.Started) -> str:
+    """Why another server cannot start on the port of this one."""
+    return f"{jobs.JobRefusedError(job)}; stop that one first, or give the recipe another port."
 
 
 async def smoke(box: Box, server: ServerState, key: str | None = None) -> ServerSmoked:

@@ -64,6 +64,18 @@ def test_start_prove_look_and_stop(box: Box) -> None:
 
 
 @pytest.mark.slow
+def test_the_start_of_another_recipe_on_the_same_port_is_not_taken_for_ours(box: Box) -> None:
+    for name in ("first", "second"):
+        box.recipe(name, SGLANG_STANDIN_SPEED="0.02")  # still far from listening
+    box.serve("start", "first", "--detach")
+    for words in (("serve", "local", "start", "second"), ("deploy", "local", "second", "--detach")):
+        done = box.gpudeck.run(*words, STANDIN_KEY=KEY)
+        assert done.returncode == 4, done.stdout + done.stderr
+        assert f"(job {job_of(box)}); stop that one first, or give the recipe another port" in done.stderr
+    assert box.serve("start", "first", "--detach").strip() == json.dumps({"job": job_of(box)}, separators=(",", ":"))
+
+
+@pytest.mark.slow
 def test_crash_names_cause_phase_and_way_out(box: Box) -> None:
     box.recipe("bad", SGLANG_STANDIN_FAIL="kv_oom")
     box.serve("start", "bad", exit_code=1)

@@ -119,3 +119,22 @@ async def test_a_field_that_a_key_removes_holds_no_other_key_up() -> None:
         burst(app, "ctrl+r", *END)
         await until_shown(app, pilot, "all of it")
     assert app.heard == ["end"]
+
+
+async def test_what_never_comes_to_rest_holds_keys_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widgets.key_turns.MOST_S", 0.05)
+    app = Notes()
+    async with app.run_test(size=(80, 20), notifications=True) as pilot:
+        ahead = True
+
+        async def restless() -> None:
+            await asyncio.sleep(0)
+            if ahead:
+                app.screen.call_later(restless)
+
+        for _ in range(3):  # so that one always waits
+            app.screen.call_later(restless)
+        burst(app, "x", *END)
+        await until_shown(app, pilot, "all of it")
+        ahead = False
+    assert app.heard == ["end"]
