@@ -27,7 +27,7 @@ AROUND = "8 0 jk / ct <enter> <enter> 3 <tab> z <escape> a <escape> E x N one <t
 
 
 @pytest.mark.parametrize(
-    "text", [PALETTE, SCROLLS, *(pytest.param(one, marks=pytest.mark.slow) for one in (ASKED, AROUND))]
+    "text", [SCROLLS, *(pytest.param(one, marks=pytest.mark.slow) for one in (PALETTE, ASKED, AROUND))]
 )
 async def test_a_burst_ends_where_slow_keys_end(text: str) -> None:
     assert await ends(live(), text, slowly=False) == await ends(live(), text, slowly=True)
