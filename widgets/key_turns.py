@@ -38,7 +38,7 @@ class KeyTurns:
 
     async def _next(self) -> None:
         self._settling = None
-        if self._waiting:
+        if self._waiting and self._app.screen_stack:  # at the end the last screen goes before the keys do
             screen = self._app.screen
             way = (self._app.focused or screen).ancestors_with_self
             await self._give(self._waiting.popleft())
@@ -70,7 +70,7 @@ class KeyTurns:
         passed = [await _passed(pump, pump.call_later) for pump in there if pump.message_queue_size]
         if screen._callbacks:  # scrolls, among others, which are relative to where the last one led
             passed.append(await _passed(screen, screen.call_after_refresh))
-        await self._app.animator.wait_for_idle()
+        await self._app.animator.wait_for_idle()  # a scroll without animation is done at its next tick, too
         work = [worker for worker in self._app.workers if worker.node is screen and not worker.is_finished]
         for worker in work:
             with suppress(WorkerError):  # cancelled by the next search, or failed, which the app tells

@@ -40,9 +40,10 @@ def edited(recipe: Recipe, text: str, knows: Callable[[str, FlagValue], str] = l
 
 def _value(document: Document, flag: str, value: Any) -> FlagValue:
     try:
-        return msgspec.convert(value, FlagValue, strict=True)  # type: ignore[no-any-return]
+        converted: FlagValue = msgspec.convert(value, FlagValue, strict=True)
     except msgspec.ValidationError as error:
         raise document.error((flag,), type_sentence(flag, str(error))) from None
+    return converted
 
 
 def _text(value: FlagValue) -> str:

@@ -69,9 +69,10 @@ class Palette(Provider):
         return frame_of(self._deck)
 
 
-def _noted(deck: Deck, text: str) -> None:
+async def _noted(deck: Deck, text: str) -> None:
     if deck.session.controls and (refused := deck.session.controls.note(clean(text), deck.host_name)):
-        deck.notify(refused.replace("enter tries again", text), severity="warning")
+        deck.notify(refused, severity="warning")
+        await _again(deck, f"note {text}")
 
 
 async def _again(deck: Deck, text: str) -> None:

@@ -47,23 +47,24 @@ class DeployScreen(DeckScreen):
         """The box that was asked for."""
         return self._host
 
-    def ask(self, accept: tuple[str, ...] = ()) -> None:
-        """Ask every gate again, with what was accepted, or say why that cannot be."""
-        deck = deck_of(self)
-        if refused := self.asked(deck, check(deck, self._host, self._recipe, accept)):
-            deck.notify(refused, severity="warning")
-        else:
-            self._accepted = accept
-        deck.tick()
+    def ask(self, deck: Deck, accept: tuple[str, ...] = ()) -> str:
+        """Ask every gate, with what was accepted; from now on these answers count. Why that cannot be, or nothing."""
+        controls, host = deck.session.controls, deck.session.state.hosts.get(self._host)
+        if controls is None or host is None:
+            return "No live box is here to be asked."
+        if refused := controls.check_recipe(self._host, self._recipe, accept):
+            return refused
+        shown = host.plan.recipes.get(self._recipe)
+        self._before = shown if shown and shown.verdict is not None else None
+        self._told, self._accepted = host.serve.deploy, accept
+        return ""
 
-    def asked(self, deck: Deck, refused: str) -> str:
-        """From now on the answers to what was asked last count."""
-        host = deck.session.state.hosts.get(self._host)
-        if host and not refused:
-            shown = host.plan.recipes.get(self._recipe)
-            self._before = shown if shown and shown.verdict is not None else None
-            self._told = host.serve.deploy
-        return refused
+    def ask_again(self, accept: tuple[str, ...] = ()) -> None:
+        """Ask every gate once more, or say why that cannot be."""
+        deck = deck_of(self)
+        if refused := self.ask(deck, accept):
+            deck.notify(refused, severity="warning")
+        deck.tick()
 
     def _of_host(self, frame: Frame) -> Frame:
         return frame._replace(host=frame.session.state.hosts.get(self._host))
@@ -144,7 +145,7 @@ class DeployScreen(DeckScreen):
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self.ask(ways)
+                self.ask_again(ways)
 
         twin = f"gpudeck deploy {self._host} {self._recipe} --accept {','.join(ways)}"
         deck.push_screen(ConfirmDialog("Accept?", rows, yes=f"Accept {', '.join(ways)}", twin=twin), answered)
@@ -162,7 +163,7 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
 
     def asked(recipe: str) -> DeployScreen:
         screen = DeployScreen(host.name, recipe, fetch=fetch)
-        if refused := screen.asked(deck, check(deck, host.name, recipe)):
+        if refused := screen.ask(deck):
             raise ValueError(refused)
         return screen
 
@@ -183,16 +184,10 @@ def ask_recipe(deck: Deck, frame: Frame, *, fetch: bool) -> None:
 def show_gates(deck: Deck, host: str, recipe: str, *, fetch: bool) -> None:
     """Ask the gates of a recipe, and show them with what enter would do."""
     screen = DeployScreen(host, recipe, fetch=fetch)
-    if refused := screen.asked(deck, check(deck, host, recipe)):
+    if refused := screen.ask(deck):
         deck.notify(refused, severity="warning")
     else:
         _show(deck, screen)
-
-
-def check(deck: Deck, host: str, recipe: str, accept: tuple[str, ...] = ()) -> str:
-    """Ask every gate of a recipe. Why that cannot be, or nothing."""
-    controls = deck.session.controls
-    return controls.check_recipe(host, recipe, accept) if controls else "This is a replay."
 
 
 def _show(deck: Deck, screen: DeployScreen) -> None:

@@ -65,7 +65,7 @@ def _show(name: str, app: Deck, frame: Frame) -> None:
 
 def _check_again(app: Deck, frame: Frame) -> None:
     if isinstance(app.screen, DeployScreen):
-        app.screen.ask()
+        app.screen.ask_again()
     elif app.session.controls and frame.host:
         app.session.controls.again(frame.host.name)
         plan = frame.host.plan.shown
@@ -117,7 +117,7 @@ def _note(app: Deck, frame: Frame) -> None:
 
     def written(text: str) -> None:
         if controls and (refused := controls.note(clean(text), frame.host.name if frame.host else "")):
-            raise ValueError(refused)
+            raise ValueError(f"{refused} enter tries again.")
 
     app.push_screen(AskDialog("Note", [("goes into", notebook(frame))], written))
 

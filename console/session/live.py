@@ -291,7 +291,7 @@ class LiveSession:
         self.publish(NoteWritten(text=text, host=host))
         if self.recording or not self._notes.failed:
             return ""
-        return f"Nothing is recorded, and no report takes the note: {self._notes.failed}. enter tries again."
+        return f"Nothing is recorded, and no report takes the note: {self._notes.failed}."
 
     def box(self, name: str) -> Box | None:
         """The connected box, or None while its link is down."""

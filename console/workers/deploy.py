@@ -84,7 +84,7 @@ async def _deploy(
     spec = job_spec(box, host.hardware, recipe, whole.plan.launch, secrets, whole.plan.gates, whole.commit)
     job_id = await _started(box, host, spec, whole.plan.launch)
     verdict = await readiness(host, job_id, READY_S)
-    server = host.serve.servers.get(CleanText(job_id))
+    server = host.serve.servers.get(job_id)
     if verdict != "ready" or server is None:
         cause = server.ended.cause if server and server.ended else f"not ready after {READY_S:g} s"
         raise _FailedError("start", cause)
@@ -95,7 +95,7 @@ async def _deploy(
     _tell(box, recipe, "ready", "done")
 
 
-async def _started(box: Box, host: HostState, spec: jobs.JobSpec, launch: Launch) -> str:
+async def _started(box: Box, host: HostState, spec: jobs.JobSpec, launch: Launch) -> CleanText:
     """Start it, or follow the same start of this user, from another console; the job's id."""
     try:
         return (await start(box, spec)).id

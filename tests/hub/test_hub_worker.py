@@ -21,6 +21,7 @@ from console.remote.local import open_local_agent
 from console.state import HostState, State, reduce
 from console.values import clean, known
 from console.values.secrets import Secret
+from console.views.jobs import find_job
 from console.workers import jobs
 from console.workers.box import Box
 from console.workers.hub import HubError, Want, check_token, look, place_of, read_inventory
@@ -195,7 +196,7 @@ async def test_what_began_and_ended_between_two_looks_is_told(scene: Scene, hub:
         await asyncio.sleep(0.02)
     linked.clear()
     started = await jobs.start(scene.box, spec_of("download", place_of(scene.box), Transfer(want=want)))
-    await scene.until(lambda: [one.state for one in scene.host.jobs.jobs if one.id == started.id] == ["exited"])  # type: ignore[union-attr]
+    await scene.until(lambda: (job := find_job(scene.host, started.id)) and job.state == "exited")
     assert not scene.told_of(facts.RepoVerified)
     linked.append(scene.box)
     await scene.until(lambda: scene.told_of(facts.RepoVerified))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from console.config import HostConfig
+from console.config import Config, HostConfig, Settings
 from console.events import Event
 from console.events.link import LinkChanged
 from console.remote.errors import HostKeyUnknown
 from console.remote.known_hosts import accept_host_key, own_file
+from console.session.ways import Ways
 from console.workers.link import LinkWorker
 from tests.support.small_disk import fill, small_disk
 
@@ -25,7 +27,8 @@ def test_a_full_disk_keeps_nothing_and_says_so(tmp_path: Path, monkeypatch: pyte
         accept_host_key(HostKeyUnknown("a", 22, "k", "f", pattern="a", public_key="k AAAA"))
         before, filler = own_file().read_bytes(), fill(place)
         told: list[Event] = []
-        link = LinkWorker(HostConfig(name="ct200", ssh="ct200"), told.append, None)  # type: ignore[arg-type]
+        ways = Ways(Config(settings=Settings(), hosts={}, origins={}), None, None, AsyncExitStack())
+        link = LinkWorker(HostConfig(name="ct200", ssh="ct200"), told.append, ways)
         link._unknown_key = UNKNOWN
         link.accept_host_key()
         (fact,) = told

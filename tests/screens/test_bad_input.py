@@ -178,3 +178,13 @@ async def test_a_note_that_is_kept_nowhere_stays() -> None:
         played.controls.refusing = ""
         await pilot.press("enter")
     assert [event.text for event in played.events if isinstance(event, NoteWritten)] == ["night"]
+
+
+async def test_so_does_one_of_the_palette() -> None:
+    played = session()
+    played.controls.refusing = "Nothing is recorded."
+    app = ConsoleApp(played)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press(":", *"note night", "down", "enter")
+        await rest(app, pilot)
+        assert app.screen.query_one(Input).value == "note night"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -54,7 +55,8 @@ def test_stopped_and_continued(tmp_path: Path) -> None:
 
 def test_ctrl_z_goes_to_the_shell_from_any_place_and_fg_paints_everything_again(tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "tmux-256color", "LANG": "C.UTF-8", "PS1": "% "}
-    console = f"sh -c '{sys.executable} -m console --replay {RECORDING}; echo its end'"  # as under `make demo`
+    command = shlex.join([sys.executable, "-m", "console", "--replay", str(RECORDING)])
+    console = shlex.join(["sh", "-c", f"{command}; echo its end"])  # as under `make demo`
     with terminal(tmp_path) as pane:
         pane.start(["bash", "--norc", "--noprofile", "-i"], env, (100, 24))
         pane.wait("%")
